@@ -79,15 +79,20 @@ func Status(ctx context.Context, p Program) (State, error) {
 	return s, nil
 }
 
-// Remove stops the service and removes its files. removed is false if there were none. The daemon ends in order, as for [Install].
+// Remove stops the service and removes its files, also if some of them are missing. removed is false if there were none. The daemon ends in order, as for [Install].
 func Remove(ctx context.Context, p Program) (removed bool, err error) {
 	m, err := here(p)
 	if err != nil {
 		return false, err
 	}
-	all, _, err := m.installed()
-	if err != nil || !all {
-		return false, err
+	some := false
+	for path := range m.files {
+		if _, err := os.Lstat(path); err == nil {
+			some = true
+		}
+	}
+	if !some {
+		return false, nil
 	}
 	return true, errors.Join(run(ctx, m.stop), m.removeFiles(), run(ctx, m.after))
 }

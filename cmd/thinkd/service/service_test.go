@@ -105,6 +105,9 @@ func TestInstall(t *testing.T) {
 		t.Errorf("an update calls %q, want %q", calls, want)
 	}
 	u.program = other
+	if err := os.Remove(files[0]); err != nil { // what is left of a service is removed as well
+		t.Fatal(err)
+	}
 	if removed, err := Remove(t.Context(), other); !removed || err != nil {
 		t.Errorf("removed: %v, %v", removed, err)
 	}
