@@ -289,3 +289,39 @@ func TestDocsCodeBlocksEnd(t *testing.T) {
 		}
 	}
 }
+
+// docs/architecture.md has a row for the files that differ between systems, and for no others.
+func TestSystemsAreListed(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(top, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := make(map[string]bool)
+	for _, row := range regexp.MustCompile("(?m)^\\| `([\\w/]+_)\\*\\.go` \\|").FindAllStringSubmatch(string(page), -1) {
+		listed[row[1]] = true
+	}
+	there := make(map[string]bool)
+	name := regexp.MustCompile(`^(.*_)(linux|darwin|windows|unix|other)\.go$`)
+	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && (e.Name() == "node_modules" || e.Name() == ".git" || e.Name() == "proof") {
+			return fs.SkipDir
+		}
+		if err == nil && name.MatchString(e.Name()) {
+			path, err = filepath.Rel(top, path)
+			there[name.FindStringSubmatch(filepath.ToSlash(path))[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for files := range there {
+		if !listed[files] {
+			t.Errorf("docs/architecture.md has no row for %s*.go: say what differs between systems", files)
+		}
+		delete(listed, files)
+	}
+	for files := range listed {
+		t.Errorf("docs/architecture.md has a row for %s*.go, which is not there", files)
+	}
+}
