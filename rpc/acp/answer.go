@@ -45,7 +45,7 @@ func (th *thread) answer(turn session.TurnID, end *feed.TurnEnd, err error) {
 	}
 }
 
-// answerEnded answers a prompt whose turn has ended while nobody was looking.
+// answerEnded answers a prompt whose turn ended while this client did not follow the session.
 func (th *thread) answerEnded(turn session.TurnID) {
 	ctx := th.e.Conn.Context()
 	ended, err := service.OnAgent(ctx, th.e, th.id, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, turn) })

@@ -12,8 +12,8 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// call is the call of an id, made if it is new. Where a reply has an id twice, the second call is over before anything
-// else is told of the first.
+// call returns the call of an id, and makes it if it is new. If a reply has an id twice, the second call is over before the next
+// update of the first.
 func (th *thread) call(message session.MessageID, block int, callID string) *toolCall {
 	id := blockID(message, block)
 	for _, c := range th.calls[callID] {
@@ -43,7 +43,7 @@ func (th *thread) last(callID string) *toolCall {
 	return nil
 }
 
-// tellTool tells of a call. What an update has of content replaces what was told before, so it is all there is.
+// tellTool sends an update of a call. The content of an update replaces the content before, so each update has all of it.
 func (th *thread) tellTool(ctx context.Context, u *feed.Update) error {
 	switch e := u.Event.(type) {
 	case feed.ToolStart:
@@ -77,7 +77,7 @@ func (th *thread) tellTool(ctx context.Context, u *feed.Update) error {
 	return nil
 }
 
-// toolCall is a new call as the client is told of it.
+// toolCall is the first update of a call.
 func (th *thread) toolCall(c *toolCall, name, title string, arguments json.RawMessage, status string) update {
 	t := th.tools[name]
 	up := update{Kind: "tool_call", Call: c.id, Title: cmp.Or(title, t.Title, name), ToolKind: toolKind(t), Status: status}

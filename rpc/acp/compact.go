@@ -12,15 +12,15 @@ import (
 	"github.com/thinkd/thinkd/rpc/service"
 )
 
-// Kinds of notice that tell of a summary on its way.
+// Kinds of notice about a summary.
 const (
 	noticeCompacting   = "compacting"
 	noticeCompacted    = "compacted"
 	noticeNotCompacted = "compaction_failed"
 )
 
-// compact has the earlier turns summarised. The sender answers where that is told; a failure is told by nothing else than the
-// answer.
+// compact has the earlier turns summarised. The sender answers with the notice of the summary. If the summary fails, the answer comes
+// from here.
 func (th *thread) compact(ctx context.Context, reply method.Reply) error {
 	e := th.e
 	th.mu.Lock()
@@ -48,7 +48,7 @@ func (th *thread) compact(ctx context.Context, reply method.Reply) error {
 			}
 		case <-ctx.Done():
 			if !errors.Is(context.Cause(ctx), conn.ErrCancelled) {
-				return // it was answered, or there is nobody left
+				return // it was answered, or the client is gone
 			}
 			late := e.Conn.Context()
 			_, err := service.OnAgent(late, e, th.id, func(a *agent.Agent) (method.Nothing, error) { return method.Nothing{}, a.StopCompaction(late) })
@@ -58,8 +58,8 @@ func (th *thread) compact(ctx context.Context, reply method.Reply) error {
 	return nil
 }
 
-// tellCompaction tells those who can show it of a summary, the others by a notice. Until it is there, it may come to
-// nothing without a word: the next turn says so.
+// tellCompaction sends the state of a summary. Clients that cannot show it get a notice. A summary may fail without a notice: then
+// the next turn ends it.
 func (th *thread) tellCompaction(ctx context.Context, u *feed.Update, e feed.Notice) error {
 	if !th.e.can.Session.Compaction {
 		if err := th.notice(ctx, u, string(e.Severity), e.Message); err != nil {
@@ -93,7 +93,7 @@ func (th *thread) compaction(ctx context.Context, u *feed.Update, e feed.Notice)
 	return th.send(ctx, u, up)
 }
 
-// endCompaction tells that a summary came to nothing, if one was on its way.
+// endCompaction ends a summary as failed, if one was on its way.
 func (th *thread) endCompaction(ctx context.Context, u *feed.Update) error {
 	if th.summary == "" {
 		return nil

@@ -168,13 +168,13 @@ type thread struct {
 	questions map[string]*question // by confirm id
 	provider  string               // of the turn that runs
 	texts     map[int]bool         // blocks of text of the message that is being written
-	summary   string               // the id of a compaction that was told and is not over
+	summary   string               // the id of a compaction that was sent and is not over
 }
 
-// toolCall is a call that the client has been told of and that has no result yet.
+// toolCall is a call that was sent to the client and has no result yet.
 type toolCall struct {
 	id     string // a vendor's own id comes again in another turn; this one does not
-	output string // the end of what it has told so far
+	output string // the end of its output so far
 	diffs  []toolContent
 }
 
@@ -184,7 +184,7 @@ type question struct {
 	cancel context.CancelFunc // ends who waits for the answer
 }
 
-// told keeps the options that the client has now, and reports whether they are news.
+// told keeps the options that the client has now, and reports whether they have changed.
 func (th *thread) told(list []option) bool {
 	th.mu.Lock()
 	defer th.mu.Unlock()

@@ -63,7 +63,7 @@ func (e *Editor) replace(id session.ID) *thread {
 		maps.Copy(th.mine, before.mine)
 		th.waits.Store(len(th.prompts) > 0)
 		clear(before.prompts)
-		if reply := before.compacted; reply != nil { // what becomes of the summary is told
+		if reply := before.compacted; reply != nil { // the outcome of the summary is sent as an update
 			before.compacted = nil
 			reply(promptResult{Stop: "end_turn"}, nil)
 		}

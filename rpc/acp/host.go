@@ -72,7 +72,7 @@ type Exit struct {
 
 const (
 	terminalBytes = 128 << 10
-	terminalLook  = 500 * time.Millisecond // between looks at what a command has told
+	terminalLook  = 500 * time.Millisecond // between two reads of what a command has written
 	terminalEnd   = 5 * time.Second        // for an editor to end a command and let it go
 )
 
@@ -118,7 +118,7 @@ func (t *Terminal) Run(ctx context.Context, program []string, dir string, progre
 	return exit, err
 }
 
-// watch tells what a command tells, until its beginning is lost.
+// watch reports what a command writes, until its beginning is lost.
 func (t *Terminal) watch(ctx context.Context, p terminalParams, progress func(chunk string)) {
 	tick := time.NewTicker(terminalLook)
 	defer tick.Stop()

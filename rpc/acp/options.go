@@ -63,7 +63,7 @@ func levelOption(st agent.State) option {
 	d := st.Decision
 	levels := slices.Clone(d.Supported)
 	switch {
-	case !d.KnownModel: // nobody knows what it takes; a level passes as its vendor spells it
+	case !d.KnownModel: // it is unknown what it takes; a level passes as its vendor spells it
 		levels = []provider.Level{provider.Auto, provider.Off, provider.Low, provider.Medium, provider.High}
 	case st.Model.Thinking.Thinks():
 		levels = slices.Insert(levels, 0, provider.Auto)
@@ -112,7 +112,7 @@ type optionsResult struct {
 	Options []option `json:"configOptions"`
 }
 
-// setOption acts on the next turn. The answer is the list, so this client's sender does not tell it again.
+// setOption applies from the next turn. The answer is the list, so this client's sender does not send it again.
 func setOption(ctx context.Context, e *Editor, p setOptionParams) (optionsResult, error) {
 	value, ok := p.Value.(string)
 	if !ok {
@@ -142,7 +142,7 @@ func setOption(ctx context.Context, e *Editor, p setOptionParams) (optionsResult
 		return optionsResult{}, conn.InvalidParams("configId", "there is no option %q", wire.Characters(p.Option, 100))
 	}
 	th := e.thread(p.Session.ID)
-	if th != nil { // the sender waits, so that it finds the list told
+	if th != nil { // the sender waits, so that it does not send the list again
 		th.mu.Lock()
 		defer th.mu.Unlock()
 	}

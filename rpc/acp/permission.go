@@ -78,7 +78,7 @@ func ruling(result []byte, client string) agent.Ruling {
 	return r
 }
 
-// approval is all that a person approves. Diffs are ACP's own, as far as the call has them; all else is text in which
+// approval is all that a person approves. Diffs are ACP's own, as far as the call has them; the rest is text in which
 // hidden characters are visible.
 func (c *toolCall) approval(q feed.Confirm) []toolContent {
 	if q.Limit > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// replay tells a session up to the snapshot: what was said and thought, calls with how they ended, and what the running
+// replay sends a session up to the snapshot: messages, thinking, calls with their results, and what the running
 // turn has so far.
 func (th *thread) replay(ctx context.Context, snap agent.Snapshot) error {
 	messages := snap.Messages
@@ -45,7 +45,7 @@ func (th *thread) replay(ctx context.Context, snap agent.Snapshot) error {
 	return nil
 }
 
-// replayReply tells a message of the model, with the results of its calls.
+// replayReply sends a message of the model, with the results of its calls.
 func (th *thread) replayReply(ctx context.Context, m, results agent.Message) error {
 	calls := 0
 	tell := func(number int, b provider.Block) error {
@@ -86,7 +86,7 @@ func (th *thread) replayReply(ctx context.Context, m, results agent.Message) err
 	return nil
 }
 
-// replayCall tells a call with its final state, as far as it has one. index is its place among the calls of the message.
+// replayCall sends a call with its final state, if it has one. index is its place among the calls of the message.
 func (th *thread) replayCall(ctx context.Context, m agent.Message, number int, call provider.ToolCall, results agent.Message, index int) error {
 	known := th.known(m.ID, number, call.ID)
 	c := &toolCall{id: blockID(m.ID, number)}

@@ -19,8 +19,8 @@ type cancelRequest struct {
 	ID string `json:"requestId"`
 }
 
-// hear takes an answer of the client to whoever waits for it. What nobody waits for is dropped.
-func (e *Editor) hear(frame []byte) {
+// receive gives an answer of the client to the request that waits for it. Any other answer is dropped.
+func (e *Editor) receive(frame []byte) {
 	m := gjson.ParseBytes(bytes.Clone(frame))
 	e.mu.Lock()
 	waiter := e.asked[m.Get("id").String()]
@@ -38,7 +38,7 @@ func (e *Editor) hear(frame []byte) {
 	waiter <- r
 }
 
-// ask sends a request to the client. Whoever asks calls wait.
+// ask sends a request to the client. The caller then calls wait.
 func (e *Editor) ask(ctx context.Context, method string, params any) (*request, error) {
 	e.mu.Lock()
 	e.last++
@@ -65,7 +65,7 @@ func (r *request) forget() bool {
 	return open
 }
 
-// takeBack tells the client that nobody waits any more, unless it has answered.
+// takeBack cancels the request at the client, unless the client has answered.
 func (r *request) takeBack(ctx context.Context) error {
 	if !r.forget() {
 		return nil
@@ -80,8 +80,8 @@ func (r *request) takeBack(ctx context.Context) error {
 // errUnasked says that the request was taken back.
 var errUnasked = errors.New("the request was taken back")
 
-// wait is the client's answer; an error of the client is an *[conn.Error]. Where ctx ends first, the client is told that
-// nobody waits any more.
+// wait is the client's answer; an error of the client is an *[conn.Error]. If ctx ends first, the request is cancelled
+// at the client.
 func (r *request) wait(ctx context.Context) (json.RawMessage, error) {
 	e := r.e
 	select {

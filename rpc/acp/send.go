@@ -9,7 +9,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/wire"
 )
 
-// send writes a session/update; u is nil where it tells no update of the session.
+// send writes a session/update. u is nil if it does not come from an update of the session.
 func (th *thread) send(ctx context.Context, u *feed.Update, up update) error {
 	if u != nil {
 		at := map[string]any{"seq": u.Seq, "turnId": u.Turn}
@@ -47,7 +47,7 @@ func (th *thread) ride(m meta) meta {
 	return m
 }
 
-// grow tells text of a block, in pieces. Nothing is told of no text: clients would show an empty box.
+// grow sends text of a block, in pieces. Empty text is not sent: clients would show an empty box.
 func (th *thread) grow(ctx context.Context, u *feed.Update, kind, id, text string) error {
 	for piece := range chunksOf(text) {
 		if err := th.send(ctx, u, update{Kind: kind, MessageID: id, Content: content{Type: "text", Text: piece}}); err != nil {
@@ -75,7 +75,7 @@ func (th *thread) makes(ctx context.Context, u *feed.Update, id string, b provid
 	return nil
 }
 
-// says tells a whole message of a user.
+// says sends a whole message of a user.
 func (th *thread) says(ctx context.Context, u *feed.Update, id, kind string, content provider.Blocks) error {
 	for _, b := range th.fetched(content) {
 		var err error
@@ -92,7 +92,7 @@ func (th *thread) says(ctx context.Context, u *feed.Update, id, kind string, con
 	return nil
 }
 
-// notice tells those who can show it.
+// notice sends a notice to clients that can show it.
 func (th *thread) notice(ctx context.Context, u *feed.Update, severity, text string) error {
 	if err := th.later(u); err != nil || !th.e.can.Session.Notices {
 		return err
@@ -102,7 +102,7 @@ func (th *thread) notice(ctx context.Context, u *feed.Update, severity, text str
 
 func (th *thread) usage(ctx context.Context, u *feed.Update, usage provider.Usage) error {
 	if usage.Context == nil || usage.Context.Window == 0 {
-		return th.later(u) // how full nobody knows what is, is nothing to show
+		return th.later(u) // without the size of the window there is nothing to show
 	}
 	up := update{Kind: "usage_update", Used: &usage.Context.Used, Size: &usage.Context.Window}
 	if usage.Cost != nil {

@@ -94,7 +94,7 @@ type resumeParams struct {
 	Servers []mcpServer `json:"mcpServers,omitempty"`
 }
 
-// resume follows a session from here on and tells nothing of what was. Where a turn runs, its updates go on behind the
+// resume follows a session from now on and sends nothing of its history. If a turn runs, its updates come after the
 // answer.
 func resume(ctx context.Context, e *Editor, p resumeParams) (opened, error) {
 	if err := p.Session.check(); err != nil {
@@ -109,7 +109,7 @@ func resume(ctx context.Context, e *Editor, p resumeParams) (opened, error) {
 	return e.opened(st), nil
 }
 
-// sameDirectory tells the log of a client that has the session elsewhere: the session stays where it was made.
+// sameDirectory logs that a client opens the session in another directory: the session stays where it was made.
 func (e *Editor) sameDirectory(st agent.State, dir directory) {
 	if st.Session.CWD != "" && filepath.Clean(st.Session.CWD) != filepath.Clean(string(dir)) {
 		e.server.config.Log.Info("an editor opens a session in another directory than its own", "session", st.Session.ID)
@@ -122,7 +122,7 @@ type loadParams struct {
 	Servers []mcpServer `json:"mcpServers,omitempty"`
 }
 
-// load tells all that was said, then answers, then goes on as resume does.
+// load sends the whole history, then answers, then goes on as resume does.
 func load(ctx context.Context, e *Editor, p loadParams, reply method.Reply) error {
 	if err := p.Session.check(); err != nil {
 		return err
@@ -195,8 +195,8 @@ func deleteSession(ctx context.Context, e *Editor, p sessionParams) (method.Noth
 	return method.Nothing{}, e.Sessions().Delete(ctx, p.Session.ID)
 }
 
-// closeSession lets go of a session. Where nobody else follows it, what this client has asked for is cancelled; a turn of
-// somebody else goes on in any case.
+// closeSession ends following a session. If no other client follows it, what this client has asked for is cancelled. A turn of
+// another client goes on in any case.
 func closeSession(ctx context.Context, e *Editor, p sessionParams) (method.Nothing, error) {
 	if err := p.Session.check(); err != nil {
 		return method.Nothing{}, err

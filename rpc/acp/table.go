@@ -27,7 +27,7 @@ func (s *Server) Begin(c *dispatch.Client, caller service.Caller, native func(na
 		threads: make(map[session.ID]*thread)}
 	c.Speak(e)
 	c.AtEnd(e.leave)
-	c.Conn.Speak(conn.Protocol{Cancel: "$/cancel_request", CancelID: "requestId", Urgent: "session/cancel", Single: true, Response: e.hear},
+	c.Conn.Speak(conn.Protocol{Cancel: "$/cancel_request", CancelID: "requestId", Urgent: "session/cancel", Single: true, Response: e.receive},
 		s.MessageBytes())
 	return e
 }
@@ -122,7 +122,7 @@ type capabilities struct {
 	Meta    meta                      `json:"_meta"`
 }
 
-// initialize answers with the one version that there is; a client that cannot live with it goes.
+// initialize answers with the one version that there is; a client that cannot use it disconnects.
 func initialize(_ context.Context, e *Editor, p initializeParams) (initializeResult, error) {
 	if e.greeted {
 		return initializeResult{}, conn.InvalidRequest("initialize was called before on this connection")

@@ -73,7 +73,7 @@ type sessionParams struct {
 	Session sessionID `json:"sessionId"`
 }
 
-// directory is a directory of a session: absolute, since ours is nobody's business.
+// directory is a directory of a session. It is absolute: the daemon's own directory has no meaning for an editor.
 type directory string
 
 // UnmarshalJSON takes an absolute path.

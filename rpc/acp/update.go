@@ -54,7 +54,7 @@ func (th *thread) begin(snap agent.Snapshot) {
 	}
 }
 
-// run tells what happens until the session's end, or the client's. It answers the prompts of the turns that end.
+// run sends updates until the end of the session or the connection. It answers the prompts of the turns that end.
 func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *feed.Subscription) error {
 	defer th.unask()
 	if err := th.send(ctx, nil, update{Kind: "available_commands_update", Commands: commands()}); err != nil {
@@ -90,7 +90,7 @@ func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *feed.Subscr
 	}
 }
 
-// tell tells an update in the forms that ACP has; the rest waits for the next that has one.
+// tell sends an update in the forms that ACP has. An update without a form waits for the next one that has a form.
 func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 	switch e := u.Event.(type) {
 	case feed.PromptStored:
@@ -193,7 +193,7 @@ func parkedText(p feed.TurnParked) string {
 	return text + ". The turn waits until a client resumes it; cancel it to stop waiting"
 }
 
-// changed tells of settings. Options that this client has just been given are no news.
+// changed sends settings. Options that this client already has are not sent again.
 func (th *thread) changed(ctx context.Context, u *feed.Update, e feed.SessionUpdate) error {
 	if e.Title != nil && *e.Title != "" {
 		up := update{Kind: "session_info_update", Title: *e.Title, UpdatedAt: timestamp(u.Time)}

@@ -149,8 +149,8 @@ func (c *Client) answer(call *conn.Call, value any, err error) {
 	}
 }
 
-// Follower is a result of a late answer that updates follow: Answered lets them come, and is called when the answer is
-// on its way, or can no more be.
+// Follower is a result of a late answer that updates follow. Answered lets them come. It is called when the answer is on its way,
+// or cannot be sent any more.
 type Follower interface{ Answered() }
 
 // ErrorOf is the error that the client gets. What is not meant for it goes to the log under a reference. ctx is that of
@@ -168,7 +168,7 @@ func (c *Client) Notify(ctx context.Context, message []byte) error {
 	return c.Conn.Notify(ctx, message)
 }
 
-// UpdatesFailed ends the connection: a client whose updates end without a word would wait for them for ever.
+// UpdatesFailed logs why a session's updates ended, and ends the connection: its client would wait for updates for ever.
 func (c *Client) UpdatesFailed(id session.ID, err error) {
 	failure.Internal(c.server.log.With("session", id), "a session's updates", err) // the client gets no answer
 	c.Conn.End(err)

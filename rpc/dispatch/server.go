@@ -27,8 +27,7 @@ func NewServer(log *slog.Logger, router Router) *Server {
 // Clients counts the connections that are served now, whichever way they came.
 func (s *Server) Clients() int { return int(s.clients.Load()) }
 
-// Drain returns when all that their sessions had to say is on its way to all clients and no answer is late any more, or with
-// the cause of ctx's end. It is for the end of the daemon: the agents have been closed, so that each subscription ends
+// Drain returns when all updates are on their way to all clients and no late answer is pending, or with the cause of ctx's end. It is for the end of the daemon: the agents have been closed, so that each subscription ends
 // after its last update, and the connections have not.
 func (s *Server) Drain(ctx context.Context) error {
 	select {

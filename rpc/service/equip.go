@@ -175,7 +175,7 @@ func (e *Equipment) Adopt(id session.ID) {
 	}
 }
 
-// Tell says which hosts could not be asked. Whoever subscribed by then hears of it.
+// Tell publishes which hosts could not be asked, to the clients that follow the session by then.
 func (e *Equipment) Tell(ctx context.Context, id session.ID) error {
 	for _, name := range e.missing {
 		_, err := OnAgent(ctx, e.caller, id, func(a *agent.Agent) (method.Nothing, error) {
@@ -189,7 +189,7 @@ func (e *Equipment) Tell(ctx context.Context, id session.ID) error {
 	return nil
 }
 
-// Close ends the hosts that no session has adopted. Nothing that they could say of their end helps anybody.
+// Close ends the hosts that no session has adopted. Their errors are of no use to anyone.
 func (e *Equipment) Close() {
 	for _, h := range e.offered {
 		h.Close()

@@ -39,7 +39,7 @@ type Choice struct {
 	Builtin bool
 }
 
-// Record is what a new session begins with, except for its tools.
+// Record is what a new session begins with, except for its tools. Its errors name members of session/new.
 func (c Caller) Record(p New) (session.Session, error) {
 	named, err := c.Agent(p.Agent)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c Caller) Record(p New) (session.Session, error) {
 	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Rules: p.Rules}, nil
 }
 
-// Agent is the agent that a client names, the zero one for no name.
+// Agent is the agent that a client names, the zero one for no name. Error: *[conn.Error] with the names there are.
 func (c Caller) Agent(name string) (registry.Agent, error) {
 	if name == "" {
 		return registry.Agent{}, nil
@@ -95,7 +95,7 @@ const (
 	maxCWD   = 4 << 10 // bytes
 )
 
-// ReadTitle makes a line of what a client gives as a title.
+// ReadTitle makes a line of what a client gives as a title. Error: *[conn.Error] if it is too long.
 func ReadTitle(text string) (string, error) {
 	title := strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(title) > maxTitle {

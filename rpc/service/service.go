@@ -51,18 +51,18 @@ type Tools struct {
 	Adopt func(session.ID, []toolhost.Host)
 }
 
-// MaxClientName is how much of the name that a client gives itself is kept, in characters. Others are told who answered.
+// MaxClientName is how much of the name that a client gives itself is kept, in characters. Other clients see who answered.
 const MaxClientName = 100
 
 // Caller is a client that asks for something. It is safe for concurrent use.
 type Caller struct {
-	SameUser bool // what it asks for, its user could do without us
+	SameUser bool // it runs as the daemon's user, who could do without the daemon what it asks for
 
 	config    *Config
 	principal method.Principal
 }
 
-// Of returns the caller for the requests of a principal.
+// Of returns the caller for the requests of a principal. c must not change any more.
 func (c *Config) Of(p method.Principal, sameUser bool) Caller { return Caller{sameUser, c, p} }
 
 // Sessions are those of the caller's principal.
