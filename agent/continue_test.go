@@ -87,6 +87,34 @@ func (c *cutter) Convert(req *provider.Request) (provider.Conversion, error) {
 type cutFigures struct {
 	streams, cuts, nothing, prefilled, tools int
 	actions                                  map[provider.ContinueAction]int
+	apis                                     map[string]int // streams of each
+}
+
+// each cuts a turn after each of its events.
+func (f *cutFigures) each(t *testing.T, p placed, name string, shape [][]sim.Part) {
+	t.Helper()
+	f.streams++
+	f.apis[p.row.API]++
+	for n := 0; ; n++ {
+		var over bool
+		var err error
+		synctest.Test(t, func(t *testing.T) { over, err = f.cut(t, p, shape, n) })
+		if err != nil {
+			t.Fatalf("%s, %s, after %d events: %v", p, name, n, err)
+		}
+		if over {
+			return
+		}
+	}
+}
+
+func (f *cutFigures) log(t *testing.T, what string) {
+	var of []string
+	for _, api := range slices.Sorted(maps.Keys(f.apis)) {
+		of = append(of, fmt.Sprintf("%d of %s", f.apis[api], api))
+	}
+	t.Logf("%d %s (%s), %d cuts: 0 refusals, %d tools run and none twice, no doubled words, %d texts prefilled, %d cuts with nothing left to continue; blocks: %v",
+		f.streams, what, strings.Join(of, ", "), f.cuts, f.tools, f.prefilled, f.nothing, f.actions)
 }
 
 // TestContinueAfterEachEvent cuts turns of models of all five wire APIs after each event of their streams, and continues them. The
@@ -104,8 +132,7 @@ func TestContinueAfterEachEvent(t *testing.T) {
 			}
 		}
 	}
-	figures := cutFigures{actions: make(map[provider.ContinueAction]int)}
-	apis := make(map[string]int)
+	figures := cutFigures{actions: make(map[provider.ContinueAction]int), apis: make(map[string]int)}
 	for figures.streams < *cutStreams {
 		round := figures.streams
 		for i, s := range list {
@@ -113,29 +140,12 @@ func TestContinueAfterEachEvent(t *testing.T) {
 				break
 			}
 			p := s.place(t, catalog)
-			figures.streams++
-			apis[p.row.API]++
 			shape := (round + i) % len(cutShapes)
-			for n := 0; ; n++ {
-				var over bool
-				var err error
-				synctest.Test(t, func(t *testing.T) { over, err = figures.cut(t, p, cutShapes[shape], n) })
-				if err != nil {
-					t.Fatalf("%s, shape %d, after %d events: %v", s, shape, n, err)
-				}
-				if over {
-					break
-				}
-			}
+			figures.each(t, p, fmt.Sprintf("shape %d", shape), cutShapes[shape])
 		}
 	}
-	var of []string
-	for _, api := range slices.Sorted(maps.Keys(apis)) {
-		of = append(of, fmt.Sprintf("%d of %s", apis[api], api))
-	}
-	t.Logf("%d streams (%s), %d cuts: 0 refusals, %d tools run and none twice, %d texts prefilled, %d cuts with nothing left to continue; blocks: %v",
-		figures.streams, strings.Join(of, ", "), figures.cuts, figures.tools, figures.prefilled, figures.nothing, figures.actions)
-	if len(apis) != 5 || figures.prefilled == 0 || figures.tools == 0 || figures.actions[provider.ContinueKept] == 0 || figures.actions[provider.ContinueAgain] == 0 {
+	figures.log(t, "streams")
+	if len(figures.apis) != 5 || figures.prefilled == 0 || figures.tools == 0 || figures.actions[provider.ContinueKept] == 0 || figures.actions[provider.ContinueAgain] == 0 {
 		t.Error("the streams do not reach all of these")
 	}
 }
@@ -147,6 +157,23 @@ var cutShapes = [][][]sim.Part{
 		{{Kind: sim.Thinking, Text: "It says so."}, {Kind: sim.Text, Text: "Hotel india juliett."}}},
 	{{{Kind: sim.Thinking, Text: "Two of them."}, {Kind: sim.Call, Name: "look", Input: json.RawMessage(`{"at":"b"}`)}, {Kind: sim.Call, Name: "look", Input: json.RawMessage(`{"at":"c"}`)}},
 		{{Kind: sim.Text, Text: "Kilo lima mike."}}},
+}
+
+// cutTools are the tools that a turn calls. Each takes a place.
+func cutTools(shape [][]sim.Part) (list []tool.Tool) {
+	names := map[string]bool{"look": true}
+	for _, parts := range shape {
+		for _, part := range parts {
+			if part.Kind == sim.Call {
+				names[part.Name] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		list = append(list, tool.Tool{Tool: provider.Tool{Name: name, Description: "look at a place",
+			Schema: json.RawMessage(`{"type":"object","properties":{"at":{"type":"string"}},"required":["at"]}`)}, Host: tool.MCP, Source: "files", Effect: tool.Read})
+	}
+	return list
 }
 
 // cut runs a turn up to n events and continues it; over says that the turn has fewer.
@@ -171,8 +198,7 @@ func (f *cutFigures) cut(t *testing.T, p placed, shape [][]sim.Part, n int) (ove
 	b.start()
 	record := session.Session{Settings: session.Settings{Model: sole{p.row}.ref(), Level: p.level}}
 	if p.row.Tools {
-		record.Tools = []tool.Tool{{Tool: provider.Tool{Name: "look", Description: "look at a place",
-			Schema: json.RawMessage(`{"type":"object","properties":{"at":{"type":"string"}},"required":["at"]}`)}, Host: tool.MCP, Source: "files", Effect: tool.Read}}
+		record.Tools = cutTools(shape)
 	}
 	s, err := b.group.For(session.Operator).Create(t.Context(), record)
 	if err != nil {
