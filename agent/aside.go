@@ -117,7 +117,11 @@ func (q *Aside) Ask(ctx context.Context, said func(provider.BlockKind, string)) 
 	if err := q.ledger.Begin(q.sent); err != nil {
 		return a, err
 	}
-	defer func() { q.ledger.End(q.sent, a.Usage) }()
+	defer func() {
+		if err := q.ledger.End(q.sent, a.Usage); err != nil {
+			q.cfg.Log.Warn("what a side question used counts only until the daemon exits", "session", q.report.Session, "err", err)
+		}
+	}()
 	near := [2]bool{}
 	all := q.before.Plus(q.ledger.Used()).Minus(q.sent)
 	q.call.Bounds = q.limits.SessionBudget.Bounds("session", all, &near)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
@@ -138,22 +140,74 @@ func TestAsideKeepsThePromptOnEveryWire(t *testing.T) {
 	t.Cleanup(func() { t.Logf("seats asked by API: %v; 0 bytes of their sessions changed", asked) })
 }
 
-// The vendors' caches have nearly all of a side question's prompt: between turns, and while a turn runs.
+// oneOfEach is a model of each wire API.
+var oneOfEach = []string{"claude", "gpt", "deepseek", "gemini", "ollama"}
+
+// thinking is such a model that thinks a little.
+func thinking(t *testing.T, name string) placed {
+	level := provider.Low
+	if name == "ollama" {
+		level = provider.On
+	}
+	return seat{model: name, level: level}.place(t, registry.Default())
+}
+
+// elementsOf are the parts of a request's prompt in the order in which caches see them, without the marks for caches.
+func elementsOf(body []byte) (list []string) {
+	for _, name := range []string{"tools", "system", "instructions", "systemInstruction", "messages", "input", "contents"} {
+		r := gjson.GetBytes(body, name)
+		if r.IsArray() {
+			for _, e := range r.Array() {
+				list = append(list, cacheMark.ReplaceAllString(e.Raw, ""))
+			}
+		} else if r.Exists() {
+			list = append(list, r.Raw)
+		}
+	}
+	return list
+}
+
+var cacheMark = regexp.MustCompile(`,?"cache_control":\{[^}]*\}`)
+
+// sameBegin is the share of a prompt, in bytes, that another request begins with.
+func sameBegin(body, before []byte) float64 {
+	same, all, differs := 0, 0, false
+	had := elementsOf(before)
+	for i, e := range elementsOf(body) {
+		all += len(e)
+		if differs = differs || i >= len(had) || had[i] != e; !differs {
+			same += len(e)
+		}
+	}
+	return float64(same) / float64(all)
+}
+
+// The vendors' caches have nearly all of a side question's prompt: between turns, and while a turn runs. The simulators of two APIs have
+// the cache of their vendors. Of all five, the request begins with the bytes that the vendor got before.
 func TestAsideIsCached(t *testing.T) {
-	for _, name := range []string{"claude", "gpt"} {
+	for _, name := range oneOfEach {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := seat{model: name, level: provider.Low}.place(t, registry.Default())
+			p := thinking(t, name)
 			server := sim.New(sim.Config{})
 			b := seated(t, p, server, nil)
 			id := b.withTools(p)
 			for range 5 {
-				b.turn(id, strings.Repeat("Tell me more about the calendar. ", 40))
+				b.turn(id, strings.Repeat("Tell me more about the calendar. ", 200))
 			}
 			share := func(when string) {
 				a := b.asks(id, "What is a leap day?", nil)
 				if a.Err != nil {
 					t.Fatal(a.Err)
+				}
+				all := server.Requests()
+				same := sameBegin(all[len(all)-1].Body, all[len(all)-2].Body)
+				t.Logf("%s, %s: %.1f %% of the prompt are the bytes that the vendor got before", name, when, 100*same)
+				if same < 0.95 {
+					t.Errorf("%s: only %.1f %% are the same", when, 100*same)
+				}
+				if name != "claude" && name != "gpt" {
+					return
 				}
 				cached := float64(a.Usage.Cached) / float64(a.Usage.Input)
 				t.Logf("%s, %s: %d of %d input tokens were cached, %.1f %%; cost %v", name, when, a.Usage.Cached, a.Usage.Input, 100*cached, a.Usage.Cost)
@@ -300,7 +354,15 @@ func TestAsideCountsForTheBudget(t *testing.T) {
 		b := newBench(t, countedAnswer(100, "One."), countedAnswer(100, "Aside."), countedAnswer(100, "Two."), countedAnswer(100, "Aside."))
 		b.group.Close()
 		b.cfg.Limits.SessionBudget = budget.Limit{Tokens: 300}
-		b.start()
+		book := new(durable.Memory)
+		restart := func() {
+			var err error
+			if b.cfg.Asides, err = aside.OpenBook(book); err != nil {
+				t.Fatal(err)
+			}
+			b.start()
+		}
+		restart()
 		defer b.close()
 		id := b.session("sim/claude", provider.High)
 		b.turn(id, "Hello.")
@@ -314,23 +376,36 @@ func TestAsideCountsForTheBudget(t *testing.T) {
 		}
 		check(t, "usage of the session", st.Session.Usage.Input, 100)
 		b.turn(id, "Hello again.")
+		b.group.Close()
+		restart()
 		if a := b.asks(id, "?", nil); a.Err == nil || !strings.Contains(a.Err.Error(), "the session's budget of 300 tokens has no room") {
 			t.Errorf("above the budget: %+v", a)
 		}
 		e := b.turn(id, "And once more.")
 		check(t, "the turn's end", e.End.Limit, "tokens")
+		if err := b.group.For(session.Operator).Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		text, err := book.Get()
+		check(t, "the book after the deletion", string(text), "{}")
+		check(t, "error", err, nil)
 	})
 }
 
-// Each of many running turns takes a side question at the same time, and nobody gets what another one asked for.
+// Each of many running turns of all wire APIs takes a side question at the same time, and nobody gets what another one asked for.
 func TestAsideWhileManyTurnsRun(t *testing.T) {
-	const turns = 64
-	server := sim.New(sim.Config{})
-	p := seat{model: "claude", level: provider.Low}.place(t, registry.Default())
-	b := seated(t, p, server, nil)
+	const each = 13 // of five APIs
+	var benches []*bench
+	var places []placed
+	for _, name := range oneOfEach {
+		p := thinking(t, name)
+		places, benches = append(places, p), append(benches, seated(t, p, sim.New(sim.Config{}), nil))
+	}
+	turns := each * len(benches)
 	var all []<-chan struct{}
 	begun := time.Now()
-	for range turns {
+	for i := range turns {
+		b, p := benches[i%len(benches)], places[i%len(benches)]
 		id := b.session(sole{p.row}.ref().String(), p.level)
 		a := b.agent(id)
 		_, sub, err := a.Attach(t.Context(), 0)
@@ -371,8 +446,11 @@ func TestAsideWhileManyTurnsRun(t *testing.T) {
 	for _, done := range all {
 		<-done
 	}
-	running := b.group.Running()
-	t.Logf("%d side questions were answered in %v while %d turns ran", turns, time.Since(begun).Round(time.Millisecond), running)
+	running := 0
+	for _, b := range benches {
+		running += b.group.Running()
+	}
+	t.Logf("%d side questions on five wire APIs were answered in %v while %d turns ran", turns, time.Since(begun).Round(time.Millisecond), running)
 	if running != turns {
 		t.Errorf("%d turns run", running)
 	}

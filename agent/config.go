@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/park"
@@ -58,6 +59,7 @@ type Config struct {
 	Left func(context.Context) ([]session.Ref, error)
 
 	Blobs   session.Blobs // stores media; nil: the log has them
+	Asides  *aside.Book   // what side questions used; nil: it is forgotten when the process ends
 	Catalog Catalog
 
 	// Provider finds a provider by its configured id; nil: there is none. A provider without a key exists, and its calls fail
@@ -227,6 +229,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.N[time.Duration]
+	}
+	if cfg.Asides == nil {
+		cfg.Asides = aside.NewBook()
 	}
 	return cfg
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/park"
@@ -29,8 +28,7 @@ type Group struct {
 
 	mu     sync.Mutex
 	agents map[session.Ref]*loading
-	used   map[session.Ref]uint64        // the last Seq of each session whose store failed: its log may not know of it
-	asides map[session.Ref]*aside.Ledger // of the loaded sessions, and of those whose side questions used something
+	used   map[session.Ref]uint64 // the last Seq of each session whose store failed: its log may not know of it
 	closed bool
 }
 
@@ -51,7 +49,7 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	g := &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.Ref]*loading),
-		used: make(map[session.Ref]uint64), asides: make(map[session.Ref]*aside.Ledger)}
+		used: make(map[session.Ref]uint64)}
 	g.loads.Go(g.wakeParked) // ends with ctx; Close waits
 	return g, nil
 }
@@ -304,11 +302,8 @@ func (g *Group) agent(ctx context.Context, ref session.Ref) (*Agent, error) {
 		g.forgetLocked(ref, l)
 		l = &loading{ready: make(chan struct{})}
 		g.agents[ref] = l
-		if g.asides[ref] == nil {
-			g.asides[ref] = new(aside.Ledger)
-		}
-		used, asides := g.used[ref], g.asides[ref]
-		g.loads.Go(func() { g.load(ref, l, used, asides) }) // ends with the agent; Close waits
+		used := g.used[ref]
+		g.loads.Go(func() { g.load(ref, l, used) }) // ends with the agent; Close waits
 	}
 	g.mu.Unlock()
 	select {
@@ -319,8 +314,8 @@ func (g *Group) agent(ctx context.Context, ref session.Ref) (*Agent, error) {
 	}
 }
 
-func (g *Group) load(ref session.Ref, l *loading, used uint64, asides *aside.Ledger) {
-	l.agent, l.err = start(g.ctx, ref, g.cfg, used, asides)
+func (g *Group) load(ref session.Ref, l *loading, used uint64) {
+	l.agent, l.err = start(g.ctx, ref, g.cfg, used)
 	if l.err == nil {
 		if err := g.makeRoom(g.ctx, l.agent.size.Load(), ref.ID); err != nil {
 			l.agent.Close()
@@ -370,9 +365,6 @@ func (g *Group) forgetLocked(ref session.Ref, l *loading) {
 		return
 	}
 	delete(g.agents, ref)
-	if g.asides[ref].Unused() {
-		delete(g.asides, ref)
-	}
 	if l.err == nil && l.agent.lastSeq > 0 {
 		g.used[ref] = l.agent.lastSeq
 	}
@@ -507,9 +499,11 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 	}
 	g.mu.Lock()
 	delete(g.used, o.ref(id))
-	delete(g.asides, o.ref(id))
 	g.mu.Unlock()
 	g.cfg.parks.Leave(o.ref(id))
+	if err := g.cfg.Asides.Forget(id); err != nil {
+		g.cfg.Log.Warn("what the side questions of a deleted session used stays", "session", id, "err", err)
+	}
 	if g.cfg.Deleted != nil {
 		g.cfg.Deleted(o.ref(id))
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // start loads a session and runs it until Close, until ctx ends, or until it has been idle for Limits.Idle. A turn that a crash left
-// open is closed first. The update numbers up to used are taken, whatever the log says. asides has what earlier side questions used.
-func start(ctx context.Context, ref session.Ref, cfg Config, used uint64, asides *aside.Ledger) (*Agent, error) {
+// open is closed first. The update numbers up to used are taken, whatever the log says.
+func start(ctx context.Context, ref session.Ref, cfg Config, used uint64) (*Agent, error) {
 	cfg = cfg.withDefaults()
 	ctx, stop := context.WithCancelCause(ctx)
 	s, err := load(ctx, ref, cfg)
@@ -20,7 +20,7 @@ func start(ctx context.Context, ref session.Ref, cfg Config, used uint64, asides
 		stop(err)
 		return nil, err
 	}
-	s.asides = asides
+	s.asides = aside.NewLedger(cfg.Asides, ref.ID)
 	if used > 0 {
 		s.feed = feed.New(ref.ID, max(s.feed.Seq(), session.NextBase(used)))
 	}

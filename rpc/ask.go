@@ -29,7 +29,8 @@ type askParams struct {
 	Level   askedLevel            `json:"thinking_level,omitempty"`
 	Model   string                `json:"model_id,omitempty"`
 	Keep    bool                  `json:"keep,omitempty"`
-	Ask     *clientID             `json:"ask_id,omitempty"` // names the answer's stream; without one there is no stream
+	Ask     *clientID             `json:"ask_id,omitempty"`    // names the answer's stream; without one there is no stream
+	Client  *clientID             `json:"client_id,omitempty"` // with keep only: otherwise nothing is left that a repeated request could find
 }
 
 type askResult struct {
@@ -56,8 +57,11 @@ func ask(ctx context.Context, c *client, p askParams) (func(context.Context) (as
 	if err != nil {
 		return nil, err
 	}
+	if p.Client != nil && !p.Keep {
+		return nil, conn.InvalidParams("client_id", "goes with keep: without it the question is asked again each time")
+	}
 	if p.Keep {
-		r, err := c.keepQuestion(ctx, p.Session.Value, q)
+		r, err := c.keepQuestion(ctx, p, q)
 		return func(context.Context) (askResult, error) { return r, nil }, err
 	}
 	ready, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (*agent.Aside, error) { return a.Aside(ctx, q) })
@@ -109,20 +113,56 @@ func (c *client) question(p askParams) (q agent.Question, err error) {
 	return q, nil
 }
 
-// keepQuestion makes a fork with the question as its first turn. Nothing is left if the turn cannot begin.
-func (c *client) keepQuestion(ctx context.Context, id session.ID, q agent.Question) (r askResult, err error) {
+// stamp is that of a kept question.
+func (p askParams) stamp() (*session.Stamp, error) {
+	id := p.Client
+	p.Client = nil
+	return stampOf(id, p)
+}
+
+// keepQuestion makes a fork with the question as its first turn. Nothing is left if the turn cannot begin. A repeated request gets the
+// same fork, and begins its turn if a crash came in between.
+func (c *client) keepQuestion(ctx context.Context, p askParams, q agent.Question) (r askResult, err error) {
 	sessions := c.Sessions()
-	made, err := sessions.Fork(ctx, id, "")
+	stamp, err := p.stamp()
 	if err != nil {
 		return r, err
 	}
-	first, err := service.OnAgent(ctx, c, made.ID, func(a *agent.Agent) (agent.Receipt, error) {
-		return a.Prompt(ctx, agent.Prompt{Content: q.Content, Override: q.Override})
-	})
-	if err != nil {
-		return r, errors.Join(err, sessions.Delete(context.WithoutCancel(ctx), made.ID))
+	var made session.ID
+	first := agent.Prompt{Content: q.Content, Override: q.Override}
+	if stamp == nil {
+		fork, err := sessions.Fork(ctx, p.Session.Value, "")
+		if err != nil {
+			return r, err
+		}
+		made = fork.ID
+	} else {
+		if made, err = c.keptFork(ctx, p.Session.Value, q, *stamp); err != nil {
+			return r, err
+		}
+		first.Stamp = &session.Stamp{ID: "kept question " + stamp.ID, Digest: stamp.Digest} // a stamp of the shared turns may have the id
 	}
-	return askResult{Session: made.ID, Turn: first.Turn, Message: first.Message}, nil
+	turn, err := service.OnAgent(ctx, c, made, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, first) })
+	if err != nil && stamp == nil {
+		err = errors.Join(err, sessions.Delete(context.WithoutCancel(ctx), made))
+	}
+	if err != nil {
+		return r, err
+	}
+	return askResult{Session: made, Turn: turn.Turn, Message: turn.Message}, nil
+}
+
+// keptFork is the fork of a stamped request: the one that the first request made, or a new one. A question that cannot be asked makes none.
+func (c *client) keptFork(ctx context.Context, id session.ID, q agent.Question, stamp session.Stamp) (session.ID, error) {
+	sessions := c.Sessions()
+	made, ok, err := sessions.Creation(ctx, stamp)
+	if !ok && err == nil {
+		if _, err = service.OnAgent(ctx, c, id, func(a *agent.Agent) (*agent.Aside, error) { return a.Aside(ctx, q) }); err != nil {
+			return "", err
+		}
+		made, err = sessions.ForkOnce(ctx, id, "", stamp, func(id session.ID) (json.RawMessage, error) { return json.Marshal(forkResult{id}) })
+	}
+	return made.Session, err
 }
 
 // answerStream carries the pieces of an answer to the asker alone. It is the source of a conn.Subscription: pieces join while the asker

@@ -2,7 +2,7 @@
 //
 // A side question is one model call with the conversation of a session and a question behind it. Nothing of it goes into the log, and
 // no tool runs. The caller's goroutine makes the call, so that the goroutine of the session never waits for an asker. The [Ledger]
-// is what both share: it bounds how many calls run, and has what they used for the budgets.
+// is what both share: it bounds how many calls run, and counts what they used. The [Book] keeps that for the budgets, also after a restart.
 //
-// Inside the package, files depend in one direction: ledger, call.
+// Inside the package, files depend in one direction: book, ledger, call.
 package aside

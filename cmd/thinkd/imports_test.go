@@ -50,7 +50,7 @@ var allowed = map[string][]string{
 	"agent/park":          {"provider", "session"},
 	"agent/summary":       {"agent/budget", "agent/transcript", "provider"},
 	"agent/suspect":       {"agent/transcript", "provider", "provider/refusal", "session"},
-	"agent/aside":         {"agent/budget", "provider"},
+	"agent/aside":         {"agent/budget", "provider", "provider/durable", "session"},
 	"agent": {"agent/aside", "agent/budget", "agent/fault", "agent/feed", "agent/loaded", "agent/park", "agent/queue", "agent/relay", "agent/report", "agent/room", "agent/summary", "agent/suspect",
 		"agent/tool/approval", "agent/tool/arguments", "agent/tool/toolhost", "agent/transcript", "provider", "provider/refusal", "registry", "session", "session/tool"},
 	"rpc":          {"agent", "agent/feed", "agent/room", "agent/tool/toolhost", "provider", "registry", "rpc/acp", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/failure", "rpc/method", "rpc/service", "rpc/wire", "session", "session/tool"},
@@ -76,7 +76,7 @@ var allowed = map[string][]string{
 	"clients/typescript/generate": {"rpc"},
 
 	"cmd/thinkd/config": {"agent", "agent/budget", "agent/tool/guard", "agent/tool/sandbox", "agent/tool/toolhost", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry", "rpc/conn", "session/tool"},
-	"cmd/thinkd/daemon": {"agent", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/process", "agent/tool/sandbox", "agent/tool/toolhost",
+	"cmd/thinkd/daemon": {"agent", "agent/aside", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/process", "agent/tool/sandbox", "agent/tool/toolhost",
 		"cmd/thinkd/config", "cmd/thinkd/daemon/systemd", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/durable", "provider/login",
 		"provider/vendors", "registry", "rpc", "rpc/acp", "rpc/conn", "rpc/door", "rpc/service", "session", "session/blob", "session/bolt"},
 	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "provider/login", "rpc", "rpc/door", "session/bolt"},

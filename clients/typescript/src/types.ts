@@ -852,6 +852,8 @@ export interface Methods {
 			keep?: boolean;
 			/** any text of at most 256 bytes */
 			ask_id?: string;
+			/** any text of at most 256 bytes */
+			client_id?: string;
 		};
 		result: {
 			model?: ModelInForce;

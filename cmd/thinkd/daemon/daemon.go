@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
@@ -74,8 +75,13 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Vendor: d.models.providers.Vendor,
 		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },
 			Clients: func() int { return d.server.Clients() }}})
+	asides, err := aside.OpenBook(kept.value(asidesName))
+	if err != nil {
+		log.Warn("asides", "err", err)
+	}
 	ac := agent.Config{
-		Store: store, Left: store.OpenTurns, Catalog: d.models.lists.Current(), Provider: d.models.providers.Find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Asides: asides,
+		Store:  store, Left: store.OpenTurns, Catalog: d.models.lists.Current(), Provider: d.models.providers.Find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.models.providers.Patience,
 		Address:   d.models.providers.Address,
 		Payer:     d.models.payer,

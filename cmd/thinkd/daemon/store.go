@@ -22,6 +22,7 @@ const (
 	KeysName     = "keys.json" // keys and logins
 	settingsName = "settings.json"
 	listingsName = "models.json"
+	asidesName   = "asides.json"
 )
 
 // openSettings are the agents and the providers' defaults: the config's, and over them what clients have set, which is kept. An
