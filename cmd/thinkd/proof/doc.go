@@ -3,6 +3,6 @@
 //
 // The tests build the program once: see Program.
 //
-// Inside the package, files depend in one direction: build, canary, config, excerpt, levels, memory, needs, poison, recital,
+// Inside the package, files depend in one direction: build, config, excerpt, levels, memory, needs, poison, recital,
 // script, standins and store need no other file, then process, then doors, foreign, logins, received and serve, then kills.
 package proof

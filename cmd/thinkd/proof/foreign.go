@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
+
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // Framed speaks with the daemon in raw frames, one after the other.
@@ -18,7 +20,7 @@ type Framed struct {
 	In     *bufio.Reader
 	Out    io.WriteCloser
 	framed bool // with Content-Length headers; else in lines
-	Stderr LockedBuffer
+	Stderr conntest.Log
 	seen   []Update // notifications that came before an answer
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 	_ "github.com/thinkd/thinkd/provider/sim/faces"
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session/bolt"
 )
@@ -33,7 +34,7 @@ const Patience = 3 * time.Minute
 type House struct {
 	t      testing.TB
 	Cmd    *exec.Cmd
-	Stderr LockedBuffer
+	Stderr conntest.Log
 	Lines  chan string // what it says, until it says no more
 	ended  bool
 }

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -22,4 +23,15 @@ func Serve(t testing.TB, h http.Handler) string {
 		s.Close()
 	})
 	return s.URL
+}
+
+// ClosedAddress is an address at which nobody listens.
+func ClosedAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
 }

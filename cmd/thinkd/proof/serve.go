@@ -22,6 +22,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // Served is a `thinkd serve` in a process of its own.
@@ -31,7 +32,7 @@ type Served struct {
 	Base   string // http://host:port/
 	Token  string
 	stdout *bufio.Reader
-	Stderr LockedBuffer
+	Stderr conntest.Log
 	Ended  bool
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // A daemon that a service manager starts takes the manager's socket, says when it is ready and when it ends, and leaves the socket there:
@@ -46,7 +47,7 @@ func TestSocketActivation(t *testing.T) {
 		shell := exec.Command("sh", "-c", `LISTEN_PID=$$ exec "$@"`, "sh", cmd.Path)
 		shell.Args = append(shell.Args, cmd.Args[1:]...)
 		shell.Env, shell.ExtraFiles = cmd.Env, []*os.File{f}
-		var errOut proof.LockedBuffer
+		var errOut conntest.Log
 		shell.Stderr = &errOut
 		early, err := net.Dial("unix", path) // waits in the manager's queue
 		if err == nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 func TestServeClientsSeeOneSession(t *testing.T) {
@@ -130,7 +131,7 @@ func TestServePrintsToken(t *testing.T) {
 	secret := strings.TrimSpace(string(token))
 	for flag, want := range map[string]bool{"--print-token": true, "--print-token=false": false} {
 		cmd := proof.Command(t, nil, append(proof.ServeArgs(data), flag, "--log-level", "debug")...)
-		var errOut proof.LockedBuffer
+		var errOut conntest.Log
 		cmd.Stderr = &errOut
 		stdout, err := cmd.StdoutPipe()
 		if err != nil {

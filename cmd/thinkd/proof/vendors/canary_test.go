@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 const (
@@ -116,7 +117,7 @@ headers = { "x-team" = %q }
 
 	h := proof.Open(t, data, env, flags...)
 	h.Ready()
-	var transcript proof.LockedBuffer
+	var transcript conntest.Log
 	cmd := proof.Command(t, env, append(append([]string{"--data", data}, flags...), "stdio")...)
 	p := proof.StartCommand(t, cmd, &transcript)
 	p.House = h

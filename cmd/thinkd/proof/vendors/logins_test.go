@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/sim/logins"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // TestCopilotLogin logs in by a code, and prompts: the strict stand-in takes the exchanged token with its headers, by
@@ -132,7 +133,7 @@ func TestPlanLogin(t *testing.T) {
 	}
 
 	cmd := proof.Command(t, nil, append(append([]string{"--data", h.Data}, h.Flags...), "auth", "login", "chatgpt")...)
-	var trouble proof.LockedBuffer
+	var trouble conntest.Log
 	cmd.Stderr = &trouble
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
