@@ -59,14 +59,15 @@ type Yard struct {
 // wait is a turn that is parked, or that went on.
 type wait struct {
 	Place
-	going bool // it went on, or was asked to: see Due
+	going bool  // it went on, or was asked to: see Due
+	own   int64 // Until by its own refusal, in Unix milliseconds: see postpone
 }
 
 // gate is what is known of a credential.
 type gate struct {
 	probe session.Ref // the turn whose answer the others wait for; zero: none
 	open  int         // how many may go on in the next look; 0: one, as a probe
-	last  int64       // Unix milliseconds: when the last one went on
+	last  int64       // Unix milliseconds: when the last one went on, or the first look after it was accepted; 0: before that
 }
 
 // openTime is how long an accepted call says that the next ones are accepted too.
@@ -92,7 +93,7 @@ func (y *Yard) Put(p Place) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.free(p.Ref)
-	y.waits[p.Ref] = &wait{Place: p}
+	y.waits[p.Ref] = &wait{Place: p, own: p.Until}
 	y.postpone(p)
 	y.notify()
 }
@@ -102,7 +103,7 @@ func (y *Yard) Restore(p Place) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.waits[p.Ref] == nil {
-		y.waits[p.Ref] = &wait{Place: p}
+		y.waits[p.Ref] = &wait{Place: p, own: p.Until}
 		y.notify()
 	}
 }
@@ -156,6 +157,12 @@ func (y *Yard) Answered(ref session.Ref) {
 	if g := y.gates[w.Credential]; g == nil || g.open == 0 {
 		y.gates[w.Credential] = &gate{open: 1}
 	}
+	for other, o := range y.waits {
+		if o.Credential == w.Credential && o.Until > o.own {
+			o.Until = o.own
+			y.postponed[other] = true
+		}
+	}
 }
 
 // Delay puts a turn back that Due returned, and that could not go on.
@@ -165,6 +172,7 @@ func (y *Yard) Delay(ref session.Ref, until time.Time) {
 	if w := y.waits[ref]; w != nil {
 		y.free(ref)
 		w.going, w.Until = false, until.UnixMilli()
+		w.own = w.Until
 		if w.Ends != 0 {
 			w.Ends = max(w.Ends, w.Until)
 		}
@@ -199,6 +207,11 @@ func (y *Yard) Due(now time.Time) (due, postponed []Place) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	at := now.UnixMilli()
+	for _, g := range y.gates {
+		if g.open > 0 && g.last == 0 { // accepted since the last look
+			g.last = at
+		}
+	}
 	var ready []*wait
 	for ref, w := range y.waits {
 		switch {
@@ -239,7 +252,7 @@ func (y *Yard) pass(w *wait, gone map[string]int, at int64) bool {
 		g = new(gate)
 		y.gates[w.Credential] = g
 	}
-	if g.last != 0 && at-g.last > openTime.Milliseconds() {
+	if at-g.last > openTime.Milliseconds() {
 		g.open = 0
 	}
 	switch {
@@ -262,7 +275,7 @@ func (y *Yard) free(ref session.Ref) {
 	}
 }
 
-// postpone has the others of a credential wait as long as one that was refused.
+// postpone has the others of a credential wait as long as one that was refused. An accepted call ends that.
 func (y *Yard) postpone(p Place) {
 	if p.Credential == "" {
 		return
