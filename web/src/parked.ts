@@ -66,7 +66,7 @@ export class Parked {
 		const card = h("div", { class: "card warn", role: "group", "aria-label": "Parked turn" }, heading,
 			w.error && h("p", { class: "reason" }, w.error.message), h("p", {}, left, consequence(w)), this.acts(w));
 		const { until } = w;
-		if (!until) return card;
+		if (!until || (w.why === "client" && w.resumes === "on_request")) return card;
 		const tick = () => {
 			const ms = until - Date.now();
 			if (ms > 0) left.textContent = `${duration(Math.max(1000, ms))} left. `;
@@ -78,13 +78,13 @@ export class Parked {
 		return card;
 	}
 
-	private heading({ why, until }: Wait): string {
+	private heading({ why, until, resumes }: Wait): string {
 		const to = until ? ` until ${moment(until)}` : "";
 		switch (why) {
 			case "quota": return `Waiting for quota at ${this.provider}${to}`;
 			case "outage": return `Waiting for ${this.provider}${to}`;
 			case "approval": return "Waiting for your answer";
-			case "client": return `Waiting${to}`;
+			case "client": return resumes === "automatically" ? `Waiting${to}` : "Waiting for you";
 		}
 	}
 
@@ -113,10 +113,13 @@ export class Parked {
 }
 
 /** What makes the turn go on, and what happens meanwhile. */
-function consequence({ why, resumes }: Wait): string {
+function consequence({ why, until, resumes }: Wait): string {
 	const stored = "What it has finished is stored. No tool is running.";
 	if (why === "approval") return `Your answer to the question resumes the turn. There is no time limit. ${stored}`;
-	if (why === "client") return resumes === "automatically" ? `The prompt is sent then. ${stored}` : `The daemon was restarted, so the prompt waits for you. ${stored}`;
+	if (why === "client") {
+		if (resumes === "automatically") return "The prompt is sent then. No tool is running.";
+		return `The prompt was to be sent at ${moment(until ?? Date.now())}. The daemon was restarted, and now waits for somebody to resume the turn. No tool is running.`;
+	}
 	return resumes === "automatically" ? `The turn then goes on without you. ${stored}` : `The turn waits until somebody resumes it. ${stored}`;
 }
 

@@ -50,7 +50,7 @@ export class Offer {
 	private content(turn: Unfinished, preview: Preview | undefined): HTMLElement[] {
 		const acts = h("div", { class: "acts" }, button("Continue", "main", () => void turn.continue()));
 		if (turn.again) acts.append(button("Ask again", "", turn.again));
-		const all: HTMLElement[] = [h("h3", {}, titles[turn.reason] ?? "The answer stopped in the middle")];
+		const all: HTMLElement[] = [h("h3", {}, preview?.parts.length === 0 ? "No answer came" : (titles[turn.reason] ?? "The answer stopped in the middle"))];
 		if (!preview) return [...all, h("p", {}, "Continue keeps what the model finished, and asks for the rest. Finished tools do not run again."), acts];
 		all.push(h("p", {}, [summary(preview.parts), cost(preview, turn.paid)].filter(Boolean).join(" ")));
 		if (preview.parts.length > 0) {
@@ -87,7 +87,7 @@ const actions: Record<Part["action"], string> = {
 /** What becomes of the blocks, in sentences. */
 function summary(parts: Part[]): string {
 	const some = (...which: Part["action"][]) => listed(parts.filter((p) => which.includes(p.action)));
-	if (parts.length === 0) return "Nothing had come: your message is sent again.";
+	if (parts.length === 0) return "Continue sends your message again.";
 	const kept = some("kept", "prefilled");
 	const ran = parts.filter((p) => p.type === "tool_result" && p.action === "kept").length;
 	return [

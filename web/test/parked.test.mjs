@@ -92,3 +92,21 @@ test("a question without a time limit", async () => {
 	page.check();
 	await page.context().close();
 });
+
+test("a prompt for a later time", async () => {
+	const rpc = await daemon.rpc();
+	const { session_id } = await rpc.call("session/new", { model_id: "sim/claude" });
+	await rpc.call("session/prompt", { session_id, text: "Later. [[sim: pace=0]]", not_before: Date.now() + 90_000_000 });
+	const page = await open(chrome, daemon.url);
+	await page.evaluate((id) => {
+		location.hash = `/${id}`;
+	}, session_id);
+	await card(page).waitFor();
+	assert.match(await card(page).innerText(), /Waiting until \d+ \w+, \d\d:\d\d\s+(24|25) h \d\d min left\. The prompt is sent then\./);
+	await shot(page, "parked-later");
+	await card(page).getByRole("button", { name: "Resume now" }).click();
+	await page.locator(".foot:visible").waitFor();
+	page.check();
+	await page.context().close();
+	await rpc.close();
+});
