@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -340,4 +341,45 @@ func TestPayerChanges(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A summary that another model writes is reported, and kept. A session that takes no other model gets none.
+func TestOtherModelSummary(t *testing.T) {
+	for _, on := range []provider.OtherModel{provider.OtherNotify, provider.OtherStop} {
+		t.Run(string(on), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				defer b.close()
+				b.group.Close()
+				b.cfg.OnOther = on
+				b.start()
+				id := b.session("sim/claude", provider.High)
+				for _, said := range []string{"one", "two", "three", "four"} {
+					b.turn(id, said+strings.Repeat(".", 100))
+				}
+				sub, err := b.agent(id).Subscribe(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer sub.Close()
+				b.fake.scripts = []script{events(concat([]any{provider.Served{Model: "small-0", Host: "h"}}, say("It was about numbers."), []any{ended})...)}
+				over, err := b.agent(id).Compact(t.Context())
+				if err != nil || over == nil {
+					t.Fatal(over, err)
+				}
+				err, w := <-over, watched(sub)
+				if !strings.Contains(w.notice, "small-0") || !strings.Contains(w.notice, "summary") {
+					t.Errorf("notice %q of %v", w.notice, w.order)
+				}
+				view, loadErr := session.Load(t.Context(), b.store, id)
+				if loadErr != nil {
+					t.Fatal(loadErr)
+				}
+				pe, refused := errors.AsType[*provider.Error](err)
+				if kept := view.Compaction() != nil; kept != (on == provider.OtherNotify) || kept != (err == nil) || refused && pe.Kind != provider.KindOther {
+					t.Errorf("kept: %v, %v", kept, err)
+				}
+			})
+		})
+	}
 }
