@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/session"
 )
 
 // continuation is the result of session/continue.
@@ -56,4 +57,44 @@ func (p *program) showParts(c continuation) error {
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", b.Message, b.Block, strings.ReplaceAll(b.Type, "_", " "), b.Action)
 	}
 	return w.Flush()
+}
+
+func (p *program) resumeCommand() *cobra.Command {
+	var model string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "resume ID",
+		Short: "Resume the parked turn of a session now",
+		Long: `Resume the parked turn of a session now, and show the turn until its end. A turn is
+parked if it waits for a provider that takes no more requests or is down (limits.park in
+the config), or for its time. With --model the parked turn ends, and a new turn with that
+model continues it. Thinking goes to standard error, the answer to standard output, as
+with thinkd prompt.
+
+` + turnStatus,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.onTurn(cmd.Context(), func(link *door.Link) error {
+				params := present("model_id", model)
+				open := func() (session.ID, error) {
+					var at struct {
+						Open struct {
+							Turn   session.TurnID `json:"turn_id"`
+							Parked *struct{}      `json:"parked"`
+						} `json:"open"`
+					}
+					err := link.Call("session/attach", map[string]any{"session_id": args[0], "limit": 0}, &at)
+					if err == nil && at.Open.Parked == nil {
+						err = fmt.Errorf("session %s: no turn is parked", args[0])
+					}
+					params["turn_id"] = at.Open.Turn
+					return session.ID(args[0]), err
+				}
+				return p.view(asJSON).Turn(cmd.Context(), link, open, "turn/resume", params)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&model, "model", "", "go on with this model `ID`, as provider/id")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write notifications to standard output, one per line")
+	return cmd
 }

@@ -81,13 +81,14 @@ var allowed = map[string][]string{
 		"provider/vendors", "registry", "rpc", "rpc/acp", "rpc/conn", "rpc/door", "rpc/service", "session", "session/blob", "session/bolt"},
 	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "provider/login", "rpc", "rpc/door", "session/bolt"},
 	"cmd/thinkd/models":         {"provider", "registry"},
-	"cmd/thinkd/watch":          {"cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
+	"cmd/thinkd/parked":         {"rpc/conn"},
+	"cmd/thinkd/watch":          {"cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
 	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/network", "web"},
 	"cmd/thinkd/service":        {"provider/durable"},
 	"packaging/documents":       {"cmd/thinkd/service"},
 	"cmd/thinkd/telemetry":      {"agent/report", "cmd/thinkd/telemetry/otlp", "cmd/thinkd/telemetry/scrape", "provider", "session"},
 	"cmd/thinkd/telemetry/otlp": {"provider"},
-	"cmd/thinkd/chat":           {"agent/tool/approval", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
+	"cmd/thinkd/chat":           {"agent/tool/approval", "cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
 
 	"bench": {"provider/sim", "provider/sim/faces", "session", "session/bolt"}, // it makes stores; all else it sees from outside
 }

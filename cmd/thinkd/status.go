@@ -64,6 +64,9 @@ func (p *program) showStatus(r daemon.Report) error {
 	if r.Running {
 		row("clients", "%d", r.Clients)
 		row("turns", "%s", strings.TrimSpace(fmt.Sprintf("%d %s", len(r.Sessions), strings.Join(r.Sessions, " "))))
+		if r.Parked > 0 {
+			row("parked", "%s; thinkd sessions list shows the sessions", count(r.Parked, "turn"))
+		}
 		if r.Listen != "" {
 			row("listens at", "%s", r.Listen)
 		}

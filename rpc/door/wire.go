@@ -23,6 +23,7 @@ type Status struct {
 	Variables    string `json:"variables"`     // the names of the environment's variables among that, separated by spaces
 	Running      int    `json:"running"`       // sessions in which a turn runs
 	Sessions     string `json:"sessions"`      // their ids, with spaces between them
+	Parked       int    `json:"parked"`        // turns that wait until a time; they keep the daemon running
 	Clients      int    `json:"clients"`       // this one included
 	Listen       string `json:"listen"`        // where it serves browsers; empty: nowhere
 	MessageBytes int    `json:"message_bytes"` // the largest message

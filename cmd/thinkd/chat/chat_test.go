@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
 )
@@ -289,5 +290,58 @@ func TestFootNamesAnsweringModel(t *testing.T) {
 	c = told(t, append(updates, "session_update", `{"model":{"provider":"a","id":"b"}}`)...)
 	if c.other != "" || c.payer != (payer{}) {
 		t.Errorf("after a change: %q, %+v", c.other, c.payer)
+	}
+}
+
+// A parked turn is announced once, with its time in the line of state. /resume resumes it, Escape ends it.
+func TestParked(t *testing.T) {
+	d := newDesk(t, 200, 24)
+	now := d.now()
+	later := func(by time.Duration) int64 { return now.Add(by).UnixMilli() }
+	d.tell("turn_start", map[string]any{"turn_id": "T"})
+	park := map[string]any{"turn_id": "T", "why": "quota", "since": later(0), "until": later(time.Hour), "resumes": "automatically", "error": map[string]any{"code": 1004, "message": "anthropic: status 429"}}
+	d.tell("turn_parked", park)
+	park["until"] = later(2 * time.Hour)
+	d.tell("turn_parked", park)
+	told := parked.Turn{Why: "quota", Since: later(0), Until: later(time.Hour), Resumes: "automatically", Error: &conn.Error{Message: "anthropic: status 429"}}
+	want := []string{"", "‖ " + told.Text(now) + " /resume resumes it now, /resume MODEL with another model; /cancel ends it."}
+	if diff := cmp.Diff(want, d.whole(400, plain)); diff != "" {
+		t.Errorf("printed (-want +got):\n%s", diff)
+	}
+	told.Until = later(2 * time.Hour)
+	if state := "‖ parked · " + told.When(now) + " · Esc ends it · /resume\n"; !strings.Contains(d.content(), state) {
+		t.Errorf("the state is not %q:\n%s", state, d.content())
+	}
+	d.enter("/resume", false)
+	d.enter("/resume openai/gpt-6.1-sol", false)
+	d.press("esc")
+	d.sent(`turn/resume {"session_id":"S","turn_id":"T"}`, `turn/resume {"model_id":"openai/gpt-6.1-sol","session_id":"S","turn_id":"T"}`, `session/cancel {"session_id":"S","turn_id":"T"}`)
+	d.tell("turn_resumed", map[string]any{"turn_id": "T", "by": "client"})
+	want = append(want, "· the turn goes on")
+	if diff := cmp.Diff(want, d.whole(400, plain)); diff != "" || !strings.Contains(d.content(), "working · 0s") {
+		t.Errorf("printed (-want +got):\n%s\n%s", diff, d.content())
+	}
+
+	// For an approval, the question is enough.
+	d.tell("turn_parked", map[string]any{"turn_id": "T", "why": "approval", "since": later(0), "resumes": "on_request"})
+	d.ask("Q", commandPart("git status"), nil)
+	if out := d.whole(400, plain); len(out) != len(want) || !strings.Contains(d.content(), "waiting for you") {
+		t.Errorf("printed %q\n%s", out, d.content())
+	}
+	d.tell("turn_end", map[string]any{"turn_id": "T", "stop_reason": "end_turn"})
+	d.enter("/resume", false)
+	d.sent(`session/queue {"resume":true,"session_id":"S"}`)
+
+	// A chat that attaches shows a parked turn below its messages.
+	c := newConversation()
+	var a attached
+	if err := json.Unmarshal([]byte(`{"session":{"session_id":"S"},"messages":[],"open":{"turn_id":"T","parked":{"why":"client","since":1,"resumes":"on_request"},"messages":[{"id":"m","role":"user","content":[{"type":"text","text":"Later."}]}]}}`), &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.attach(a, now); err != nil {
+		t.Fatal(err)
+	}
+	if out := c.ready(400, plain); len(out) != 4 || out[1] != "> Later." || !strings.HasPrefix(out[3], "‖ Parked since ") || c.parked == nil {
+		t.Errorf("attached: %q", out)
 	}
 }

@@ -36,9 +36,7 @@ func commands() []command {
 		{"/ask", "TEXT", "ask a side question; it is not recorded, and the turn continues", func(t *talk, text string) { t.askAside(text) }},
 		{"/keep", "", "ask the last side question again in a fork, which is recorded", func(t *talk, _ string) { t.keepAside() }},
 		{"/unqueue", "", "remove the last pending prompt", func(t *talk, _ string) { t.unqueue() }},
-		{"/resume", "", "continue a held queue", func(t *talk, _ string) {
-			t.ask("session/queue", map[string]any{"session_id": t.id, "resume": true}, nil)
-		}},
+		{"/resume", "[MODEL]", "resume a parked turn, or a held queue", func(t *talk, model string) { t.resume(model) }},
 		{"/continue", "", "continue the last answer, if it was cut off", func(t *talk, _ string) { t.goOn() }},
 		{"/cancel", "", "stop the side question, or else the running turn", func(t *talk, _ string) {
 			if !t.closeAside() && !t.cancel() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/provider"
 )
@@ -27,7 +28,8 @@ type conversation struct {
 	next      int              // the first item that is not all in the scrollback
 	open      map[string]*item // those that are being written, by key
 	message   string           // the last one that began
-	turn      string           // that runs; empty: none
+	turn      string           // that runs, or is parked; empty: none
+	parked    *parked.Turn     // why the turn is parked; nil: it is not
 	failed    bool             // the last turn did
 	began     time.Time
 	asked     map[string]string // the text of pending prompts, by turn
@@ -93,7 +95,7 @@ func (c *conversation) apply(u update, now time.Time) {
 	case "prompt":
 		c.prompted(u)
 	case "turn_start":
-		c.turn, c.began, c.payer, c.other = u.Turn, now, payer{}, ""
+		c.turn, c.parked, c.began, c.payer, c.other = u.Turn, nil, now, payer{}, ""
 		if u.Payer != nil {
 			c.payer = *u.Payer
 		}
@@ -103,6 +105,14 @@ func (c *conversation) apply(u update, now time.Time) {
 		}
 	case "turn_end":
 		c.turnEnded(u)
+	case "turn_parked":
+		c.turn = u.Turn
+		c.park(&parked.Turn{Why: u.Why, Since: u.Since, Until: u.Until, Resumes: u.Resumes, Error: u.Error}, now)
+	case "turn_resumed":
+		if c.parked != nil && c.parked.Why != "approval" {
+			c.note("the turn goes on")
+		}
+		c.parked, c.began = nil, now
 	case "thinking_start":
 		c.part(thinking, blockKey(u.MessageID, u.Block))
 	case "thinking_delta":
@@ -224,7 +234,7 @@ func (c *conversation) turnEnded(u update) {
 	}
 	c.failed = u.Error != nil || u.Limit != "" || u.Stop != "end_turn"
 	if u.Turn == c.turn {
-		c.turn = ""
+		c.turn, c.parked = "", nil
 		c.close()
 	} else if !c.failed || u.Stop == "cancelled" { // the next prompt was answered first; only a failure is still shown
 		return
@@ -239,6 +249,15 @@ func (c *conversation) turnEnded(u update) {
 	case u.Stop != "end_turn":
 		c.add(failure, "", "the turn ended: "+u.Stop)
 	}
+}
+
+// park takes in why the turn is parked. A failed attempt to resume it changes the time only, which the line of state has. For an
+// approval, the question is enough.
+func (c *conversation) park(p *parked.Turn, now time.Time) {
+	if p.Why != "approval" && (c.parked == nil || c.parked.Why != p.Why) {
+		c.add(paused, "", p.Text(now)+" /resume resumes it now, /resume MODEL with another model; /cancel ends it.")
+	}
+	c.parked = p
 }
 
 // close ends all open items: no update will follow.
@@ -311,6 +330,9 @@ func (c *conversation) attach(a attached, now time.Time) error {
 	}
 	for _, m := range a.Open.Messages {
 		c.history(m)
+	}
+	if a.Open.Parked != nil {
+		c.park(a.Open.Parked, now)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ const (
 	output               // what the tool tells and returns
 	note                 // what the daemon, or this program, has to say
 	warned               // by the daemon
+	paused               // a turn is parked
 	failure
 	asked // a question about a call, with its outcome
 )

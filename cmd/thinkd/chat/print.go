@@ -54,6 +54,8 @@ func (it *item) ready(width int, l look) []string {
 		return append([]string{""}, styled(foldAll("error: "+text, width-1), l.failure)...)
 	case warned:
 		return styled(foldAll("! "+text, width-1), l.warning)
+	case paused:
+		return append([]string{""}, styled(foldAll("‖ "+text, width-1), l.warning)...)
 	default:
 		return styled(foldAll("· "+text, width-1), l.dim)
 	}
@@ -195,6 +197,8 @@ func (c *conversation) whole(width int, l look) []string {
 			put(l.failure, "error: "+text)
 		case warned:
 			put(l.warning, "! "+text)
+		case paused:
+			put(l.warning, "‖ "+text)
 		case note:
 			put(l.dim, "· "+text)
 		default:

@@ -64,7 +64,11 @@ func (s *screen) above() string {
 		lines = append(lines, s.aside.view(s.width-1, max(s.height/2-4, boxRows), s.look)...)
 	}
 	if s.turn != "" || s.compacting {
-		lines = append(lines, s.look.dim(line(s.state(), s.width-1)))
+		style := s.look.dim
+		if s.parked != nil && len(s.questions) == 0 {
+			style = s.look.warning
+		}
+		lines = append(lines, style(line(s.state(), s.width-1)))
 	}
 	room := s.height - fixed - len(lines) - 1
 	if s.card == nil {
@@ -128,6 +132,9 @@ func (s *screen) state() string {
 		case answer:
 			word = "answering"
 		}
+	}
+	if s.parked != nil && len(s.questions) == 0 {
+		return fmt.Sprintf("‖ parked · %s · Esc ends it · /resume", s.parked.When(s.now()))
 	}
 	if len(s.questions) > 0 {
 		return fmt.Sprintf("waiting for you · %s · Tab selects the question · Esc stops the turn", s.now().Sub(s.began).Round(time.Second))

@@ -338,6 +338,22 @@ func (t *talk) keepAside() {
 	}
 }
 
+// resume resumes a parked turn, with another model if one is named. Without a parked turn it continues a held queue.
+func (t *talk) resume(model string) {
+	switch {
+	case t.parked != nil:
+		params := map[string]any{"session_id": t.id, "turn_id": t.turn}
+		if model != "" {
+			params["model_id"] = model
+		}
+		t.ask("turn/resume", params, nil)
+	case model != "":
+		t.add(failure, "", "no turn is parked; /models chooses the model of the next one")
+	default:
+		t.ask("session/queue", map[string]any{"session_id": t.id, "resume": true}, nil)
+	}
+}
+
 // cancel ends the running turn, or the compaction that runs without one; false if there is neither.
 func (t *talk) cancel() bool {
 	params := map[string]any{"session_id": t.id}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -117,12 +118,13 @@ type attached struct {
 	Messages []message `json:"messages"`
 	More     bool      `json:"more"`
 	Open     *struct {
-		Turn     string    `json:"turn_id"`
-		Payer    *payer    `json:"payer"`
-		Messages []message `json:"messages"`
-		Confirms []update  `json:"confirms"`
-		Queue    []waiting `json:"queue"`
-		Held     bool      `json:"held"`
+		Turn     string       `json:"turn_id"`
+		Payer    *payer       `json:"payer"`
+		Messages []message    `json:"messages"`
+		Confirms []update     `json:"confirms"`
+		Queue    []waiting    `json:"queue"`
+		Held     bool         `json:"held"`
+		Parked   *parked.Turn `json:"parked"`
 	} `json:"open"`
 }
 
@@ -197,6 +199,10 @@ type update struct {
 	AsText    int       `json:"as_text"`
 	Queue     []waiting `json:"queue"`
 	Held      bool      `json:"held"`
+	Why       string    `json:"why"`
+	Since     int64     `json:"since"`
+	Until     int64     `json:"until"`
+	Resumes   string    `json:"resumes"`
 }
 
 // textOrNumber is a member that is a word in some notifications and a number in others.

@@ -55,7 +55,7 @@ func (h *host) status(context.Context) (door.Status, error) {
 	running := h.daemon.agents.RunningSessions()
 	return door.Status{Version: h.version, PID: os.Getpid(), Started: h.started.UnixMilli(),
 		Inputs: h.daemon.inputs.Sum, Variables: strings.Join(h.daemon.inputs.Variables, " "),
-		Running: len(running), Sessions: strings.Join(words(running), " "), Clients: len(h.clients), Listen: h.daemon.listening()}, nil
+		Running: len(running), Sessions: strings.Join(words(running), " "), Parked: h.daemon.agents.Parked(), Clients: len(h.clients), Listen: h.daemon.listening()}, nil
 }
 
 // makeWay ends the daemon for a newer one, at once or as soon as no turn runs. A turn that begins after the look is interrupted.

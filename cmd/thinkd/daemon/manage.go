@@ -105,6 +105,7 @@ type Report struct {
 	UptimeS   int64         `json:"uptime_s,omitempty"`
 	Clients   int           `json:"clients"`  // without this one
 	Sessions  []string      `json:"sessions"` // in which a turn runs
+	Parked    int           `json:"parked"`   // turns that resume at their time
 	Listen    string        `json:"listen,omitempty"`
 	Config    string        `json:"config,omitempty"`    // the file of the config in effect; empty: there is none
 	Effective []string      `json:"effective,omitempty"` // the keys and the variables that the config in effect is made of
@@ -136,6 +137,7 @@ func (o Options) Status(ctx context.Context) (Report, error) {
 	}
 	s := link.Status
 	r.Running, r.Version, r.PID, r.Clients, r.Listen = true, s.Version, s.PID, s.Clients-1, s.Listen
+	r.Parked = s.Parked
 	r.Sessions = append(r.Sessions, strings.Fields(s.Sessions)...)
 	if s.Started > 0 {
 		r.Started = time.UnixMilli(s.Started).UTC()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
@@ -28,6 +29,7 @@ type output struct {
 	ended  bool
 	failed error
 	said   strings.Builder // the answer to a side question so far
+	parked string          // why the turn is parked; empty: it is not
 
 	mu       sync.Mutex // over what is written, and over:
 	last     time.Time  // when something came
@@ -95,6 +97,7 @@ func (w *output) cite(sources []provider.Citation) error {
 // update shows a notification. Its error ends the command.
 func (w *output) update(m door.Notification) error {
 	var u struct {
+		Session    session.ID     `json:"session_id"`
 		Turn       session.TurnID `json:"turn_id"`
 		Kind       string         `json:"kind"`
 		Delta      string         `json:"delta"`
@@ -155,6 +158,20 @@ func (w *output) update(m door.Notification) error {
 		} else {
 			err = w.say(u.Delta)
 		}
+	case "turn_parked":
+		var p parked.Turn
+		if err := json.Unmarshal(m.Params, &p); err != nil {
+			return fmt.Errorf("%s: %w", m.Method, err)
+		}
+		if p.Why != "approval" && p.Why != w.parked {
+			_, err = fmt.Fprintf(w.errOut, "thinkd: %s To resume it now: thinkd resume %s\n", printable.Clean(p.Text(time.Now())), u.Session)
+		}
+		w.parked = p.Why
+	case "turn_resumed":
+		if w.parked != "approval" {
+			_, err = fmt.Fprintln(w.errOut, "thinkd: the turn goes on")
+		}
+		w.parked = ""
 	case "stale":
 		return errors.New("the session was closed")
 	}

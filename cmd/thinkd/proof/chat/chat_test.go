@@ -478,6 +478,32 @@ func TestChatAside(t *testing.T) {
 	}
 }
 
+// A parked turn says until when it waits. It resumes on request, and Escape ends it.
+func TestChatParked(t *testing.T) {
+	t.Parallel()
+	data := proof.DataDir(t)
+	other := proof.Door(t, data, nil)
+	var s struct {
+		ID string `json:"session_id"`
+	}
+	other.Must("session/new", map[string]any{"model_id": "sim/claude"}, &s)
+	p := chatIn(t, data, "80x24", nil, "--session", s.ID)
+	p.shows(idleFoot)
+	for _, text := range []string{"Later", "Never"} {
+		other.Must("session/prompt", map[string]any{"session_id": s.ID, "text": text + ". [[sim: thinking=0 text=5 pace=0]]", "not_before": time.Now().Add(100 * time.Hour).UnixMilli()}, nil)
+		p.shows(`^‖ parked · resumes automatically at \d{4}-\d\d-\d\d \d\d:\d\d · Esc ends it · /resume$`)
+		p.holds(`(?s)^> ` + text + `\..*^‖ Parked since \d\d:\d\d: the prompt is for a later time\. It resumes`)
+		if text == "Later" {
+			p.say("/resume")
+			p.holds(`(?s)^· the turn goes on.*^· the answers come from.*^[A-Z].*^>`)
+		} else {
+			p.press("Escape")
+			p.holds(`^· cancelled`)
+		}
+		p.shows(`!^‖ parked`)
+	}
+}
+
 // The daemon may die under a chat: the next one takes over, and what was said stays.
 func TestChatOutlivesDaemon(t *testing.T) {
 	t.Parallel()

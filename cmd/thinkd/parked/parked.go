@@ -1,0 +1,53 @@
+// Package parked says in words why a turn waits between two steps, and when it resumes.
+package parked
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/thinkd/thinkd/rpc/conn"
+)
+
+// A Turn has the members of turn_parked in protocol.md.
+type Turn struct {
+	Why     string      `json:"why"`
+	Since   int64       `json:"since"` // in Unix milliseconds
+	Until   int64       `json:"until"` // in Unix milliseconds; 0: not known
+	Resumes string      `json:"resumes"`
+	Error   *conn.Error `json:"error"` // why the model call failed; nil: none did
+}
+
+// Text is a sentence about why the turn is parked, and one about when it resumes. Times are those of the location of now.
+func (t Turn) Text(now time.Time) string {
+	why := map[string]string{"quota": "the provider takes no more requests for now", "outage": "the provider cannot be reached, or is overloaded",
+		"approval": "a question waits for an answer", "client": "the prompt is for a later time"}[t.Why]
+	if why == "" {
+		why = t.Why // of a later version
+	}
+	if t.Error != nil {
+		why += " (" + t.Error.Message + ")"
+	}
+	return fmt.Sprintf("Parked since %s: %s. It %s.", clock(t.Since, now), why, t.When(now))
+}
+
+// When says when the turn resumes: "resumes automatically at 15:00".
+func (t Turn) When(now time.Time) string {
+	switch {
+	case t.Why == "approval":
+		return "resumes with the answer"
+	case t.Resumes != "automatically":
+		return "resumes on request only"
+	case t.Until == 0:
+		return "resumes automatically"
+	}
+	return "resumes automatically at " + clock(t.Until, now)
+}
+
+// clock is the time of day, with the date if that is not today's.
+func clock(ms int64, now time.Time) string {
+	at := time.UnixMilli(ms).In(now.Location())
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}
