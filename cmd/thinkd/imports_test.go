@@ -111,6 +111,8 @@ var onlyIn = map[string][]string{
 	"google.golang.org/protobuf":             {"cmd/thinkd/telemetry/otlp/otlptest"},
 	"github.com/prometheus":                  {}, // it makes collectors and reads definitions at the start of a program, in half a ms
 	"charm.land/":                            {"cmd/thinkd/chat"},
+	"text/template":                          {}, // it keeps the linker from removing unused methods: 3 MB
+	"html/template":                          {},
 	"charm.land/bubbles":                     {}, // its input and what that needs look for programs, and run one, at the start of every command
 }
 

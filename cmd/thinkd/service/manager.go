@@ -40,15 +40,14 @@ func managerOf(goos, home, configDir string, uid int, p Program) (manager, error
 			state: ctl("is-active", "--quiet", "thinkd.socket"),
 		}, nil
 	case "darwin":
-		text, err := LaunchAgent(p)
 		path, domain := filepath.Join(home, "Library", "LaunchAgents", Label+".plist"), "gui/"+strconv.Itoa(uid)
 		return manager{
 			name:  "launchd",
-			files: map[string]string{path: text},
+			files: map[string]string{path: LaunchAgent(p)},
 			start: [][]string{{"launchctl", "bootstrap", domain, path}},
 			stop:  [][]string{{"launchctl", "bootout", domain + "/" + Label}},
 			state: []string{"launchctl", "print", domain + "/" + Label},
-		}, err
+		}, nil
 	}
 	return manager{}, fmt.Errorf("thinkd has no service for %s: every command starts the daemon if none runs", goos)
 }

@@ -153,11 +153,12 @@ func TestUnits(t *testing.T) {
 		t.Errorf("want %s in\n%s", want, ServiceUnit(Packaged, true))
 	}
 	p.Path = "/opt/<a&b>"
-	text, err := LaunchAgent(p)
-	if err != nil || !strings.Contains(text, "<string>/opt/&lt;a&amp;b&gt;</string>\n\t\t<string>--data</string>") {
-		t.Errorf("%v\n%s", err, text)
+	text := LaunchAgent(p)
+	if !strings.Contains(text, "<string>/opt/&lt;a&amp;b&gt;</string>\n\t\t<string>--data</string>") {
+		t.Errorf("the property list is\n%s", text)
 	}
 	in := xml.NewDecoder(strings.NewReader(text))
+	var err error
 	for err == nil {
 		_, err = in.Token()
 	}
