@@ -331,7 +331,7 @@ func (g *Group) load(ref session.Ref, l *loading, used uint64) {
 				g.cfg.Rest(ref)
 			}
 			g.forget(ref, l)
-			g.unload(l.agent)
+			g.unload(l.agent.unload)
 		})
 		return
 	}
@@ -341,13 +341,13 @@ func (g *Group) load(ref session.Ref, l *loading, used uint64) {
 // unloadTime is how long a server may take to unload a model. The end of a daemon waits for it.
 const unloadTime = 2 * time.Second
 
-// unload frees the models that no session uses since this agent ended, if their server was asked to keep them. If a session begins to
+// unload frees models that no session uses any more. If a session begins to
 // use one in this moment, the server still ends the call, and loads the model again for the next one.
-func (g *Group) unload(a *Agent) {
-	for _, unload := range a.unload {
+func (g *Group) unload(models []loaded.Unload) {
+	for _, unload := range models {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(g.ctx), unloadTime)
 		if err := unload(ctx); err != nil {
-			g.cfg.Log.Warn("a model is not unloaded; its server does it in its own time", "session", a.id, "err", err)
+			g.cfg.Log.Warn("a model is not unloaded; its server does it in its own time", "err", err)
 		}
 		stop()
 	}
@@ -438,7 +438,7 @@ func (g *Group) makeRoom(ctx context.Context, more int64, but session.ID) error 
 			if !s.rests() {
 				return false, nil
 			}
-			s.end(feed.ErrClosed)
+			s.rest()
 			return true, nil
 		})
 		if err == nil && gone {
@@ -617,5 +617,6 @@ func (g *Group) Close() error {
 	g.mu.Unlock()
 	g.stop(feed.ErrClosed)
 	g.loads.Wait()
+	g.unload(g.cfg.loaded.Rest())
 	return nil
 }

@@ -99,7 +99,7 @@ func TestKeepAlive(t *testing.T) {
 		}
 		check(t, "a summary", sent(), "3600")
 		time.Sleep(DefaultLimits().Idle + time.Minute)
-		loaded("unloaded while idle")
+		loaded("idle and not in memory, for less than an hour", "ollama 49m0s")
 
 		b.turn(begin("forever"), "Which date is later?")
 		check(t, "forever", sent(), "-1")

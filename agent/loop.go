@@ -38,7 +38,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 		}
 	}()
 	defer func() {
-		if s.cfg.loaded != nil {
+		if s.cfg.loaded != nil && !(s.mayReturn && s.view.Session.Settings.KeepAlive != "") {
 			a.unload = s.cfg.loaded.Leave(s.id)
 		}
 	}()
@@ -114,8 +114,14 @@ func (s *state) tick(now time.Time) {
 		s.used = now
 	}
 	if now.Sub(s.used) >= s.cfg.Limits.Idle {
-		s.end(feed.ErrClosed)
+		s.rest()
 	}
+}
+
+// rest ends the agent of a session in which nothing happens, to free its memory. The next call loads it again.
+func (s *state) rest() {
+	s.mayReturn = true
+	s.end(feed.ErrClosed)
 }
 
 // stepped has a token when the running call sent something, nil between calls.

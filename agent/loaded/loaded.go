@@ -41,6 +41,19 @@ func (m *Models) Use(id session.ID, model Model, unload Unload) {
 	u.unload = unload
 }
 
+// Rest forgets all sessions, at the end of the daemon. It returns how to unload the models that were to stay.
+func (m *Models) Rest() (unload []Unload) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, u := range m.models {
+		if u.unload != nil {
+			unload = append(unload, u.unload)
+		}
+	}
+	m.models = nil
+	return unload
+}
+
 // Leave forgets a session that has ended. It returns how to unload the models that no session uses any more, and that were to stay.
 func (m *Models) Leave(id session.ID) (unload []Unload) {
 	m.mu.Lock()
