@@ -22,6 +22,7 @@ type Agent struct {
 	Model     string // for [Catalog.Find]; empty: none
 	System    string // the system prompt
 	Reasoning Override
+	OnOther   provider.OtherModel // when another model answers; empty: as the config has it
 }
 
 // given holds agents and the defaults of providers, by name.
@@ -181,12 +182,20 @@ type AgentText struct {
 	System    string        `json:"system_prompt,omitempty" toml:"system_prompt"`
 	Level     string        `json:"thinking_level,omitempty" toml:"thinking_level"` // the old form: off, low, medium, high
 	Reasoning *OverrideText `json:"reasoning,omitempty" toml:"reasoning"`
+	OnOther   string        `json:"on_other_model,omitempty" toml:"on_other_model"`
 }
 
 // Agent parses the text. Its errors are *[OverrideError].
 func (t AgentText) Agent(name string) (Agent, error) {
 	override, err := ReadOverride(t.Reasoning, t.Level)
-	return Agent{name, t.Model, t.System, override}, err
+	if err != nil {
+		return Agent{}, err
+	}
+	other, err := provider.ParseOtherModel(t.OnOther)
+	if err != nil {
+		return Agent{}, &OverrideError{"on_other_model", err}
+	}
+	return Agent{name, t.Model, t.System, override, other}, nil
 }
 
 // DefaultsText are a provider's defaults in text form. An empty member states nothing.
@@ -199,7 +208,7 @@ func (s given) text() ([]byte, error) {
 	kept := keptSettings{map[string]AgentText{}, map[string]keptProvider{}}
 	for name, a := range s.agents {
 		reasoning, level := a.Reasoning.State()
-		kept.Agents[name] = AgentText{a.Model, a.System, string(level), &reasoning}
+		kept.Agents[name] = AgentText{a.Model, a.System, string(level), &reasoning, string(a.OnOther)}
 	}
 	for id, d := range s.providers {
 		kept.Providers[id] = keptProvider{DefaultsText{string(d.Level), string(d.Policy)}}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,12 +18,13 @@ type wireAgent struct {
 	Model     string                `json:"model_id,omitempty"`
 	System    string                `json:"system_prompt,omitempty"`
 	Reasoning registry.OverrideText `json:"reasoning"`
+	OnOther   provider.OtherModel   `json:"on_other_model,omitempty"` // absent: as the config has it
 	Level     provider.Level        `json:"thinking_level,omitempty"` // derived, for clients that know no other
 }
 
 func newWireAgent(a registry.Agent) wireAgent {
 	reasoning, level := a.Reasoning.State()
-	return wireAgent{a.Name, a.Model, a.System, reasoning, level}
+	return wireAgent{a.Name, a.Model, a.System, reasoning, a.OnOther, level}
 }
 
 type agentsResult struct {
@@ -42,6 +44,7 @@ type setAgentParams struct {
 	Model     *string                `json:"model_id,omitempty"`
 	System    *string                `json:"system_prompt,omitempty"`
 	Reasoning *registry.OverrideText `json:"reasoning,omitempty"`
+	OnOther   provider.OtherModel    `json:"on_other_model,omitempty"`
 	Level     string                 `json:"thinking_level,omitempty"`
 	Remove    bool                   `json:"remove,omitempty"`
 }
@@ -87,6 +90,7 @@ func (p setAgentParams) change(c *client, a *registry.Agent) error {
 	if p.System != nil {
 		a.System = *p.System
 	}
+	a.OnOther = cmp.Or(p.OnOther, a.OnOther)
 	// A client of the old form says back the word that was derived for it: that is no wish for less than there is.
 	if _, derived := a.Reasoning.State(); p.Reasoning == nil && (p.Level == "" || provider.Level(p.Level) == derived) {
 		return nil

@@ -58,7 +58,7 @@ func (c Caller) Record(p New) (session.Session, error) {
 	if set.KeepAlive, err = provider.ParseKeepAlive(string(p.KeepAlive)); err != nil {
 		return session.Session{}, conn.InvalidParams("options.keep_alive", "%v", err)
 	}
-	if set.OnOther, err = provider.ParseOtherModel(string(p.OnOther)); err != nil {
+	if set.OnOther, err = provider.ParseOtherModel(string(cmp.Or(p.OnOther, named.OnOther))); err != nil {
 		return session.Session{}, conn.InvalidParams("options.on_other_model", "%v", err)
 	}
 	title, err := ReadTitle(p.Title)

@@ -5,6 +5,7 @@ export type Agent = {
 	model_id?: string;
 	system_prompt?: string;
 	reasoning: AgentReasoning;
+	on_other_model?: OtherModel;
 	thinking_level?: Level;
 };
 
@@ -712,6 +713,7 @@ export interface Methods {
 			model_id?: string;
 			system_prompt?: string;
 			reasoning?: AgentReasoning;
+			on_other_model?: OtherModel;
 			thinking_level?: string;
 			remove?: boolean;
 		};
