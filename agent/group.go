@@ -57,7 +57,7 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 // parkedLook is how often the clock is compared with the times of parked turns. A timer would not run while the machine sleeps.
 const parkedLook = time.Second
 
-// wakeParked has parked turns go on when their time has come.
+// wakeParked resumes parked turns when their time has come.
 func (g *Group) wakeParked() {
 	tick, looks := time.NewTicker(parkedLook), true
 	defer tick.Stop()
@@ -89,7 +89,7 @@ func (g *Group) wakeParked() {
 // wakeAgain is how long a turn waits whose session could not be loaded.
 const wakeAgain = 30 * time.Second
 
-// wake has one parked turn go on.
+// wake resumes one parked turn.
 func (g *Group) wake(p park.Place) {
 	err := g.For(p.Ref.Owner).Do(g.ctx, p.Ref.ID, func(a *Agent) error {
 		_, err := ask(g.ctx, a, func(s *state) (struct{}, error) {
@@ -102,7 +102,7 @@ func (g *Group) wake(p park.Place) {
 	case errors.Is(err, session.ErrNotFound):
 		g.cfg.parks.Leave(p.Ref)
 	case err != nil && g.ctx.Err() == nil:
-		g.cfg.Log.Warn("a parked turn cannot go on yet", "session", p.Ref.ID, "turn", p.Turn, "err", err)
+		g.cfg.Log.Warn("a parked turn cannot resume yet", "session", p.Ref.ID, "turn", p.Turn, "err", err)
 		g.cfg.parks.Delay(p.Ref, g.cfg.Now().Add(wakeAgain))
 	}
 }
@@ -115,7 +115,7 @@ func (g *Group) tellPostponed(p park.Place) {
 	if l == nil || !l.loaded() {
 		return
 	}
-	_, _ = ask(g.ctx, l.agent, func(s *state) (struct{}, error) { // an agent that has ended has nobody to tell
+	_, _ = ask(g.ctx, l.agent, func(s *state) (struct{}, error) { // an agent that has ended has no subscribers
 		if shown := s.parkedNow(); shown != nil && s.run.ID == p.Turn && s.feed.Subscribed() {
 			s.tell(p.Turn, *shown)
 		}
@@ -359,7 +359,7 @@ func (g *Group) forget(ref session.Ref, l *loading) {
 	g.forgetLocked(ref, l)
 }
 
-// forgetLocked lets go of an agent that has ended, or of none. Whoever comes first does it, the next load or the last.
+// forgetLocked lets go of an agent that has ended, or of none. The first caller does it: the next load or the last.
 func (g *Group) forgetLocked(ref session.Ref, l *loading) {
 	if l == nil || g.agents[ref] != l {
 		return
@@ -477,7 +477,7 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 				}
 			}
 			if err := s.store.Delete(context.WithoutCancel(s.ctx), s.id); err != nil {
-				s.storeFailed(err) // it may be gone all the same
+				s.storeFailed(err) // it may still be gone
 				return struct{}{}, err
 			}
 			s.failedToKeep = false // no number of it is used again
@@ -511,9 +511,9 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 }
 
 // TellReadOnly tells the clients of all sessions that the store takes no writes for now. A session that has something to
-// write hears it from the store; one that is watched, or whose model thinks for long, would not. It returns when all have been
-// told, or ctx ends. None waits for another: one may be about to write, and hear of it only when the store has read back
-// what is there.
+// write learns it from the store; one that is only watched, or whose model thinks for long, would not. It returns when all sessions
+// have published it, or when ctx ends. No session waits for another: one may be about to write, and learns of it only when the
+// store has read back what is there.
 func (g *Group) TellReadOnly(ctx context.Context) {
 	var telling sync.WaitGroup
 	for _, a := range g.running() {
@@ -548,7 +548,7 @@ func (g *Group) DefaultsChanged(providerID string) {
 			if l.err != nil {
 				return
 			}
-			_, _ = ask(g.ctx, l.agent, func(s *state) (struct{}, error) { // an agent that has ended has nobody to tell
+			_, _ = ask(g.ctx, l.agent, func(s *state) (struct{}, error) { // an agent that has ended has no subscribers
 				s.retell(providerID)
 				return struct{}{}, nil
 			})

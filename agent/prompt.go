@@ -375,7 +375,7 @@ func (s *state) proceed() {
 	s.callModel()
 }
 
-// unpark has the parked turn go on. Prompts that were to steer it are taken in before its next model call.
+// unpark resumes the parked turn. Prompts that were to steer it are taken in before its next model call.
 func (s *state) unpark(by session.ResumedBy) {
 	r := s.run
 	why := r.Parked.Why
@@ -394,7 +394,7 @@ func (s *state) unpark(by session.ResumedBy) {
 	}
 }
 
-// ResumeTurn has a parked turn go on at once. With a model, the turn ends as cancelled, and a new turn continues it with that model:
+// ResumeTurn resumes a parked turn at once. With a model, the turn ends as cancelled, and a new turn continues it with that model:
 // see [Agent.Continue]. It returns the turn that goes on. The start is on disk on return. Errors: ErrNoTurn, ErrNotParked, ErrAsked,
 // *provider.LevelError, and those of the store.
 func (a *Agent) ResumeTurn(ctx context.Context, id session.TurnID, model *session.ModelRef) (session.TurnID, error) {
@@ -427,7 +427,7 @@ func (s *state) resumeTurn(id session.TurnID, model *session.ModelRef) (session.
 	return on.Turn, err
 }
 
-// wake has a parked turn go on or end, since its time has come.
+// wake resumes or ends a parked turn whose time has come.
 func (s *state) wake(place park.Place) {
 	if !s.parked() || s.run.ID != place.Turn {
 		s.cfg.parks.Abandon(s.ref)

@@ -132,7 +132,7 @@ func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
 	}
 }
 
-// park has the turn wait for its vendor, if the operator allows that.
+// park makes the turn wait for its vendor, if the operator allows that.
 func (s *state) park(pe *provider.Error) bool {
 	r, limit := s.run, s.cfg.Limits.Park
 	if limit <= 0 {

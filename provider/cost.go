@@ -40,7 +40,7 @@ func (m *Money) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Cost is what calls cost at the prices that were in force when they were made.
+// Cost is what calls cost at the prices of the time when they were made.
 type Cost struct {
 	Amount   Money  `json:"amount"`
 	Currency string `json:"currency"`          // USD

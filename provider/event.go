@@ -41,7 +41,7 @@ const (
 	NoticeConverted NoticeKind = "thinking_converted"
 	// NoticeDropped says that the vendor left out earlier thinking that we sent.
 	NoticeDropped NoticeKind = "thinking_dropped_by_provider"
-	// NoticeRepaired says that the history was sent with a repair in force.
+	// NoticeRepaired says that the history was sent with a repair.
 	NoticeRepaired NoticeKind = "history_repaired"
 	// NoticeNonStreaming says that the answer came whole, so that its deltas are made up.
 	NoticeNonStreaming NoticeKind = "non_streaming"

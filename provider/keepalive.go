@@ -13,7 +13,7 @@ type KeepAlive string
 // KeepForever keeps the model until something unloads it.
 const KeepForever KeepAlive = "forever"
 
-// maxKeepAlive bounds a duration. Whoever wants more says forever.
+// maxKeepAlive bounds a duration. A longer time is "forever".
 const maxKeepAlive = 30 * 24 * time.Hour
 
 // ParseKeepAlive reads a word of a client; the empty word stays empty.

@@ -210,7 +210,7 @@ func (s State) wire() *State {
 	return &s
 }
 
-// block is the way back. An unknown type is an error, so that a client's typing mistake is told; blocks that a vendor
+// block is the way back. An unknown type is an error, so that the client learns of a typing mistake; blocks that a vendor
 // invents arrive as Opaque and have a type that is known.
 func (w wireBlock) block() (Block, error) {
 	var state State

@@ -153,7 +153,7 @@ type Capability struct {
 	Budgets   map[Level]int `json:"budgets,omitempty"`    // tokens per level
 	EffortToo bool          `json:"effort_too,omitempty"` // the level's word goes on the wire beside its budget
 
-	AllTurns bool `json:"all_turns,omitempty"` // the vendor can be told to show the model its thinking of all earlier turns
+	AllTurns bool `json:"all_turns,omitempty"` // a request can make the vendor show the model its thinking of all earlier turns
 	InPlace  bool `json:"in_place,omitempty"`  // the vendor takes a change of effort inside of the conversation
 }
 
@@ -362,7 +362,7 @@ type Decision struct {
 	Control Control `json:"-"` // the same for the adapter
 }
 
-// LogValue is the whole decision, as clients are told it.
+// LogValue is the whole decision, as clients get it.
 func (d Decision) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("source", string(d.Source)),
@@ -377,7 +377,7 @@ func (d Decision) LogValue() slog.Value {
 	)
 }
 
-// Mode is what an adapter is told to do about thinking.
+// Mode is what an adapter does about thinking.
 type Mode string
 
 const (

@@ -28,7 +28,7 @@ type Request struct {
 	Messages []Message
 	Tools    []Tool
 	Decision Decision
-	Repairs  []Repair // in force for this session, in the order they were made
+	Repairs  []Repair // of this session, in the order they were made
 
 	// Opening is the effort that the conversation began with on this model, if the model takes changes of it inside of
 	// the conversation ([Capability.InPlace]) and the decision names an effort. It stays where the decision's effort
@@ -91,7 +91,7 @@ func (r *Request) RefusesSampling() bool {
 	return rule == SamplingNever || rule == SamplingNotInThinking && r.Thinks()
 }
 
-// Tool is what a model is told about a tool.
+// Tool is what a model learns about a tool.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`

@@ -27,7 +27,7 @@ type familyFile struct {
 	AsOf    string                         `json:"as_of"`
 	Source  string                         `json:"source"`
 	Vendors map[string][]family            `json:"vendors"` // the first that matches counts
-	Open    []family                       `json:"open"`    // open weights, whoever serves them
+	Open    []family                       `json:"open"`    // open weights, on every host
 	APIs    map[string]provider.Capability `json:"apis"`    // for a model that thinks and is of no family
 }
 

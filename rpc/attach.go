@@ -16,7 +16,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// attachTo subscribes the client to a session. With a number, the snapshot has what was told since, if that is known.
+// attachTo subscribes the client to a session. With a number, the snapshot has the updates since, if they are known.
 func (c *client) attachTo(ctx context.Context, id session.ID, after seqNumber, limit int) (agent.Snapshot, error) {
 	snap, follow, err := c.attachThen(ctx, id, after, limit)
 	if err == nil {

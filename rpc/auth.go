@@ -110,7 +110,7 @@ type loginResult struct {
 	State    loginState `json:"state"`
 }
 
-// beginLogin answers at once. The login ends with the connection, or when the same client begins it anew.
+// beginLogin answers at once. The login ends with the connection, or when the same client begins it again.
 func beginLogin(_ context.Context, c *client, p loginParams) (loginResult, error) {
 	s, err := c.status(p.Provider)
 	if err != nil {
@@ -133,7 +133,7 @@ func beginLogin(_ context.Context, c *client, p loginParams) (loginResult, error
 	return loginResult{p.Provider, loginStarted}, nil
 }
 
-// logIn tells the client how its login goes. What it is told by a connection that has ended nobody hears.
+// logIn tells the client how its login goes. If the connection has ended, nobody gets it.
 func (c *client) logIn(ctx context.Context, id string) {
 	tell := func(u authUpdate) {
 		u.Provider = id

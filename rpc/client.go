@@ -30,7 +30,7 @@ type Config struct {
 	// DefaultsChanged is called after a client has set the defaults of a provider. nil: nobody needs to know.
 	DefaultsChanged func(provider string)
 
-	// Refresh asks the hosts of all providers for their lists of models, or of one, and puts what they tell in force. nil:
+	// Refresh asks the hosts of all providers for their lists of models, or of one, and uses their answers. nil:
 	// it cannot.
 	Refresh func(ctx context.Context, provider string) (registry.Refresh, error)
 

@@ -89,8 +89,8 @@ func ping(context.Context, *client, method.Nothing) (method.Nothing, error) {
 }
 
 // When clients come back to a daemon that went. All of them notice in the same moment; a daemon that begins takes some
-// 1,000 a second without a sweat, so they are told beforehand to take any time below a bound that grows with their number.
-// One that came early was told of few and comes back early, one that came late of many: together they come evenly
+// 1,000 a second without effort, so they get a random delay beforehand, below a bound that grows with their number.
+// One that came early got a small bound and comes back early, one that came late a large one: together they come evenly
 // enough. A daemon that is killed says nothing any more, hence beforehand, and to all in one place.
 const (
 	perClient    = time.Millisecond       // of the bound

@@ -116,7 +116,7 @@ func check(_ context.Context, c *client, _ method.Nothing) (func(context.Context
 	return reporting(c.local.Check), nil
 }
 
-// reporting tells why there is no report: whoever asks is the store's owner.
+// reporting is why there is no report, in full: the caller is the store's owner.
 func reporting(run func(context.Context) (door.StoreReport, error)) func(context.Context) (door.StoreReport, error) {
 	return func(ctx context.Context) (door.StoreReport, error) {
 		r, err := run(ctx)

@@ -118,7 +118,7 @@ type setThinkingResult struct {
 	Applies   applies           `json:"applies"`
 }
 
-// applies says when a change is in force.
+// applies says when a change takes effect.
 type applies string
 
 const (

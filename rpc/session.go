@@ -209,7 +209,7 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 			if now, ok := c.Sessions().Status(s.ID); ok && s.Status != session.Damaged {
 				s.Status = now
 			}
-			// A level that the row lost since it was chosen is told where it matters: at the next turn.
+			// If the row has lost the chosen level since, the next turn reports it.
 			model, decision, _ := c.Sessions().Decide(s.Settings, session.Override{})
 			r.Sessions = append(r.Sessions, wire.NewSession(s, wire.ModelOf(model, decision)))
 		}

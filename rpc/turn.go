@@ -284,7 +284,7 @@ type resumeResult struct {
 	Turn session.TurnID `json:"turn_id"` // that goes on
 }
 
-// resumeTurn has a parked turn go on.
+// resumeTurn resumes a parked turn.
 func resumeTurn(ctx context.Context, c *client, p resumeParams) (resumeResult, error) {
 	var model *session.ModelRef
 	if p.Model != "" {

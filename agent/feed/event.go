@@ -107,7 +107,7 @@ type (
 		Preferred provider.Level             `json:"preferred_thinking_level,omitempty"`
 		Mode      tool.Mode                  `json:"tool_mode,omitempty"`
 		OnOther   provider.OtherModel        `json:"on_other_model,omitempty"`
-		Grants    *[]tool.Grant              `json:"grants,omitempty"` // all that are in force
+		Grants    *[]tool.Grant              `json:"grants,omitempty"` // all in effect
 		Status    session.Status             `json:"status,omitempty"`
 		Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 		Deleted   bool                       `json:"deleted,omitempty"`
@@ -167,7 +167,7 @@ func Events() []Event {
 		SessionUpdate{}, QueueUpdate{}, TurnParked{}, TurnResumed{}, TurnEnd{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
 }
 
-// Model is a model with the level in force.
+// Model is a model with the level in effect.
 type Model struct {
 	Provider string         `json:"provider"`
 	ID       string         `json:"id"`

@@ -24,8 +24,8 @@ type use struct {
 	unload   Unload // nil: the last call left the time to the server
 }
 
-// Use notes that a session calls a model, up to Leave. unload is nil if the call leaves to the server how long it keeps the model: each
-// call sets that anew, whichever session makes it.
+// Use notes that a session calls a model, up to Leave. unload is nil if the call leaves to the server how long it keeps the model: the
+// last call decides, whichever session makes it.
 func (m *Models) Use(id session.ID, model Model, unload Unload) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 type Place struct {
 	Ref        session.Ref
 	Turn       session.TurnID
-	Credential string // of its calls; empty: it makes none when it goes on
+	Credential string // of its calls; empty: it makes none when it resumes
 	Until      int64  // Unix milliseconds; 0: not known
 	Ends       int64  // Unix milliseconds: then the turn ends; 0: never
-	Alone      bool   // it goes on by itself
+	Alone      bool   // it resumes by itself
 	Restored   bool   // it was parked by an earlier process
 }
 
@@ -45,7 +45,7 @@ func Restored(ref session.Ref, t *session.Turn, limit time.Duration) Place {
 	return place
 }
 
-// Yard has the parked turns of all sessions, and those that go on and have no answer yet.
+// Yard has the parked turns of all sessions, and those that resumed and have no answer yet.
 type Yard struct {
 	changed chan struct{} // a token: see Changed
 	jitter  func(most time.Duration) time.Duration
@@ -56,18 +56,18 @@ type Yard struct {
 	postponed map[session.Ref]bool
 }
 
-// wait is a turn that is parked, or that went on.
+// wait is a turn that is parked, or that resumed.
 type wait struct {
 	Place
-	going bool  // it went on, or was asked to: see Due
+	going bool  // it resumed, or was asked to: see Due
 	own   int64 // Until by its own refusal, in Unix milliseconds: see postpone
 }
 
 // gate is what is known of a credential.
 type gate struct {
 	probe session.Ref // the turn whose answer the others wait for; zero: none
-	open  int         // how many may go on in the next look; 0: one, as a probe
-	last  int64       // Unix milliseconds: when the last one went on, or the first look after it was accepted; 0: before that
+	open  int         // how many may resume in the next look; 0: one, as a probe
+	last  int64       // Unix milliseconds: when the last one resumed, or the first look after it was accepted; 0: before that
 }
 
 // openTime is how long an accepted call says that the next ones are accepted too.
@@ -88,7 +88,7 @@ func (y *Yard) Failed(e *provider.Error, before *session.TurnParked, limit time.
 	return failed(e, before, limit, now, y.jitter)
 }
 
-// Put adds a turn that was parked just now. If it had gone on before, its call was refused: the others of its credential wait as long.
+// Put adds a turn that was parked just now. If it had resumed before, its call was refused: the others of its credential wait as long.
 func (y *Yard) Put(p Place) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -117,7 +117,7 @@ func (y *Yard) Leave(ref session.Ref) {
 	delete(y.postponed, ref)
 }
 
-// Abandon removes the turn of a session if it went on: its agent ended before there was an answer.
+// Abandon removes the turn of a session if it resumed: its agent ended before there was an answer.
 func (y *Yard) Abandon(ref session.Ref) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -127,7 +127,7 @@ func (y *Yard) Abandon(ref session.Ref) {
 	}
 }
 
-// Resume says that somebody has a turn go on. If no other turn of its credential does, it is the probe.
+// Resume notes that somebody resumes a turn. If no other turn of its credential runs, it is the probe.
 func (y *Yard) Resume(ref session.Ref) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -141,7 +141,7 @@ func (y *Yard) Resume(ref session.Ref) {
 	}
 }
 
-// Answered says that the vendor has accepted a call of a turn that went on.
+// Answered says that the vendor has accepted a call of a turn that resumed.
 func (y *Yard) Answered(ref session.Ref) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -165,7 +165,7 @@ func (y *Yard) Answered(ref session.Ref) {
 	}
 }
 
-// Delay puts a turn back that Due returned, and that could not go on.
+// Delay puts a turn back that Due returned, and that could not resume.
 func (y *Yard) Delay(ref session.Ref, until time.Time) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -189,7 +189,7 @@ func (y *Yard) At(ref session.Ref) (p Place, ok bool) {
 	return p, false
 }
 
-// Timed counts the turns that go on or end by time.
+// Timed counts the turns that resume or end by time.
 func (y *Yard) Timed() (n int) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -201,8 +201,8 @@ func (y *Yard) Timed() (n int) {
 	return n
 }
 
-// Due lists the turns that go on or end now, and those whose time has changed since the last look. The caller has the first ones go
-// on, or calls Delay. It calls Due about once a second while Timed is not 0.
+// Due lists the turns that resume or end now, and those whose time has changed since the last look. The caller resumes the first ones,
+// or calls Delay. It calls Due about once a second while Timed is not 0.
 func (y *Yard) Due(now time.Time) (due, postponed []Place) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -242,7 +242,7 @@ func (y *Yard) Due(now time.Time) (due, postponed []Place) {
 	return due, postponed
 }
 
-// pass reports whether a turn may go on now. gone counts those of each credential in this look.
+// pass reports whether a turn may resume now. gone counts those of each credential in this look.
 func (y *Yard) pass(w *wait, gone map[string]int, at int64) bool {
 	if w.Credential == "" {
 		return true
@@ -266,7 +266,7 @@ func (y *Yard) pass(w *wait, gone map[string]int, at int64) bool {
 	return true
 }
 
-// free has the credential of a turn go on without it. The next one is a probe again.
+// free releases the credential of a turn. The next one is a probe again.
 func (y *Yard) free(ref session.Ref) {
 	for credential, g := range y.gates {
 		if g.probe == ref {
@@ -275,7 +275,7 @@ func (y *Yard) free(ref session.Ref) {
 	}
 }
 
-// postpone has the others of a credential wait as long as one that was refused. An accepted call ends that.
+// postpone makes the others of a credential wait as long as one that was refused. An accepted call ends that.
 func (y *Yard) postpone(p Place) {
 	if p.Credential == "" {
 		return

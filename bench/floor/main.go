@@ -164,7 +164,7 @@ func (t *turn) flush() error {
 
 var before = []byte(`"thinking_delta","thinking":"`)
 
-// cut finds the delta by what stands before it. What is a string there is one here: nothing is escaped anew.
+// cut finds the delta by what stands before it. What is a string there is one here: nothing is escaped again.
 func (t *turn) cut(line []byte) {
 	_, rest, ok := bytes.Cut(line, before)
 	if !ok {

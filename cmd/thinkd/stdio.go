@@ -34,7 +34,7 @@ none is running. The end of standard input closes the pipe. It does not stop a t
 // input holds the processor until Go notices.
 const doorStart = 250 * time.Millisecond
 
-// door opens a door on standard input and output until its client leaves, or we are told to end.
+// door opens a door on standard input and output until its client leaves, or the process gets a signal to end.
 //
 // A door copies, one message after another, and wants one processor. With more, Go wakes a second thread for each message
 // that comes, which finds nothing to do and sleeps again: that was half of the CPU of a delta here, and a sixth of its way.
@@ -44,7 +44,7 @@ func (p *program) door(ctx context.Context, d door.Door) error {
 	d.Client, d.Dial = conn.Stdio(p.in, printable.Bare(p.out)), p.connect
 	err := d.Run(ctx)
 	if ctx.Err() != nil {
-		return nil // we were told to end
+		return nil // by a signal
 	}
 	return err
 }

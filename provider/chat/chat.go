@@ -70,7 +70,7 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 }
 
 // Refine says what a refusal means where the vendor's own word says more than the status, and names the repair that
-// may help, unless it is in force already. The texts are matched on fragments that several hosts share.
+// may help, unless it is in effect already. The texts are matched on fragments that several hosts share.
 func (c *call) Refine(e *provider.Error) {
 	if e.Err != nil || e.Kind != provider.KindBadRequest ||
 		e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity && e.Status != http.StatusNotFound {

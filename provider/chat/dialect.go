@@ -85,7 +85,7 @@ type RequestForm struct {
 	Cache *CacheForm `json:"cache,omitempty"` // nil: the host caches by itself, or not at all
 }
 
-// CacheForm is how a host is told what of a prompt to keep: by marks of Anthropic's form, for some of its models.
+// CacheForm is how a request says what of a prompt the host shall keep: by marks of Anthropic's form, for some of its models.
 type CacheForm struct {
 	Models []string `json:"models"`         // parts of ids; letters of either case are the same
 	Tool   string   `json:"tool"`           // where the mark of a tool's result stands: part, or message beside its content

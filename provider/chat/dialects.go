@@ -79,7 +79,7 @@ func ParseDialect(record []byte) (*Dialect, error) {
 }
 
 // samplingParameters are what a request of ours may hold and a host may refuse. The penalties are never sent, and may
-// be named all the same, as the vendors' documents name them.
+// still be named, as the vendors' documents name them.
 var samplingParameters = []string{"temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty"}
 
 var (

@@ -270,8 +270,8 @@ func family(model string) string {
 type history struct {
 	dialect     *Dialect
 	model       string
-	placeholder bool // PlaceholderReasoning is in force
-	strip       bool // StripOpaque is in force
+	placeholder bool // PlaceholderReasoning is in effect
+	strip       bool // StripOpaque is in effect
 	lastUser    int  // the last message in which a user speaks, -1 if there is none
 
 	count   provider.Conversion

@@ -324,7 +324,7 @@ const (
 	goOn   = "Go on." // of a user, between two answers
 )
 
-// strictTemplates are models whose chat templates refuse two messages of one role in a row, whoever serves them. Mistral's
+// strictTemplates are models whose chat templates refuse two messages of one role in a row, on every host. Mistral's
 // also refuse a user directly after a tool (error 3230).
 var strictTemplates = []string{"mistral", "ministral", "magistral", "codestral", "devstral", "pixtral", "gemma"}
 

@@ -121,7 +121,7 @@ func (a *API) props(ctx context.Context) (gjson.Result, error) {
 	return a.caller.JSON(ctx, resp)
 }
 
-// templated says how thinking is controlled by what a template asks for. One that is not told says nothing.
+// templated says how thinking is controlled by what a template asks for. A template that is missing says nothing.
 func templated(template string) provider.Capability {
 	asks := func(word string) bool { return strings.Contains(template, word) }
 	var c provider.Capability

@@ -72,7 +72,7 @@ func (c *call) Reply(a *exchange.Answer) exchange.Reply {
 type part struct {
 	kind    provider.BlockKind
 	number  int
-	begun   bool // Begin was told, and number is set
+	begun   bool // Begin was sent, and number is set
 	since   time.Time
 	text    exchange.Growth
 	field   string          // of thinking: the name that it came under; empty: details or tags

@@ -12,7 +12,7 @@ import (
 // Hosts name sources before, in and after the text that they belong to (docs: openrouter.ai, web-search; docs.perplexity.ai).
 // An annotation with a place belongs to the text that has the place: all texts of an answer are counted through. Any
 // other source belongs to the text that is open, or else to the last one that ended. Before the first text it waits for
-// it. What comes for a text that has ended is told with the end of the answer.
+// it. Sources of a text that has ended are sent with the end of the answer.
 
 func (s *said) to() int64 { return s.from + int64(utf8.RuneCountInString(s.text)) }
 

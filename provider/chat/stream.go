@@ -18,7 +18,7 @@ import (
 func (r *reply) Over() bool { return r.finished && r.form.EOFWithoutDone != "error" }
 
 // Finish ends a reply at its [DONE]. Without a finish reason the answer was cut off: gateways end a stream in good order when
-// the host behind them is gone. Calls of which all is there are an answer all the same, since some hosts forget the reason
+// the host behind them is gone. Complete calls still count as an answer, since some hosts forget the reason
 // there (OpenRouterTeam/ai-sdk-provider 420).
 func (r *reply) Finish() error {
 	if r.finished || r.form.NoFinishReason || r.calledWhole() {

@@ -6,7 +6,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// usage brings a host's counts into our meaning. Whether completion_tokens is with thinking or without is told by the
+// usage brings a host's counts into our meaning. Whether completion_tokens includes thinking is known from the
 // total; where there is none, by the dialect.
 func (d *Dialect) usage(u gjson.Result) provider.Usage {
 	count := func(paths ...string) int {
@@ -23,7 +23,7 @@ func (d *Dialect) usage(u gjson.Result) provider.Usage {
 		Cached:     count("prompt_tokens_details.cached_tokens", "cached_tokens", "prompt_cache_hit_tokens"),
 		CacheWrite: count("prompt_tokens_details.cache_write_tokens", "cache_creation_input_tokens"),
 	}
-	sum.Cached = min(sum.Cached, sum.Input) // more than that is told at times (docs: x.ai)
+	sum.Cached = min(sum.Cached, sum.Input) // some hosts report more (docs: x.ai)
 	for _, path := range d.Response.ReasoningTokens {
 		if v := u.Get(path); v.Type == gjson.Number {
 			thought := int(max(v.Int(), 0))

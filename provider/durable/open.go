@@ -26,7 +26,7 @@ func MakeDir(dir string) error {
 	return nil
 }
 
-// Open opens a regular file with flag, as os.OpenFile does, for its owner alone: whatever the umask is, and whoever made the file.
+// Open opens a regular file with flag, as os.OpenFile does, for its owner only, whatever the umask is, even if the file exists.
 // A symbolic link is not followed.
 func Open(path string, flag int) (*os.File, error) {
 	info, err := os.Lstat(path)

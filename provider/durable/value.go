@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Value is a small text that is kept whole: the settings, the keys, the model lists. Whoever uses one reads it when it starts, and from
+// Value is a small text that is kept whole: the settings, the keys, the model lists. Its user reads it at the start, and from
 // then on has all of it in memory. [File] and [SecretFile] keep a value on one machine, and [Memory] until the process ends.
 //
 // A value has one user, who calls Get before the first Put, and Put from one goroutine after the other. So an implementation need not

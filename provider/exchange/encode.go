@@ -74,13 +74,13 @@ func surrogate(text, digits string) bool {
 	return len(text) >= 6 && text[0] == '\\' && text[1] == 'u' && (text[2] == 'd' || text[2] == 'D') && strings.IndexByte(digits, text[3]) >= 0
 }
 
-// WithMembers is an object with some members written anew, the others as they are.
-func WithMembers(object json.RawMessage, anew map[string]any) (json.RawMessage, error) {
+// WithMembers is an object with some members replaced, the others as they are.
+func WithMembers(object json.RawMessage, replaced map[string]any) (json.RawMessage, error) {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object, &members); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	for name, v := range anew {
+	for name, v := range replaced {
 		text, err := Encode(v)
 		if err != nil {
 			return nil, err

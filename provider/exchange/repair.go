@@ -13,7 +13,7 @@ func Without(api, member, model string) provider.Repair {
 	return provider.Repair(api + "/without:" + member + "@" + model)
 }
 
-// Withheld lists the members that the repairs in force leave out of a request.
+// Withheld lists the members that the session's repairs leave out of a request.
 func Withheld(r *provider.Request, api string) []string {
 	var list []string
 	for _, repair := range r.Repairs {
@@ -33,7 +33,7 @@ func Withholds(r *provider.Request, api, member string) bool {
 // NoMedia is the repair that shows a model no media, since its host refused them.
 func NoMedia(api, model string) provider.Repair { return provider.Repair(api + "/no_media@" + model) }
 
-// Row is the model's row, less what the repairs in force take from it.
+// Row is the model's row, less what the session's repairs take from it.
 func Row(r *provider.Request, api string) provider.Model {
 	row := r.Model
 	if slices.Contains(r.Repairs, NoMedia(api, row.ID)) {

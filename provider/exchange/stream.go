@@ -57,7 +57,7 @@ type Dialect interface {
 	Reply(a *Answer) Reply
 
 	// Refine completes an error of the call by what only this API knows: the kind that the vendor's words mean, and the
-	// repair that may help. It must not name a repair that is in force already.
+	// repair that may help. It must not name a repair that is in effect already.
 	Refine(e *provider.Error)
 }
 

@@ -43,7 +43,7 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 	return a.caller.Stream(ctx, req, a.build)
 }
 
-// Refine gives an error the meaning that its text has, and names the repair that may help, unless it is in force
+// Refine gives an error the meaning that its text has, and names the repair that may help, unless it is in effect
 // already. The texts are matched on their code-like fragments only (docs: thought-signatures).
 func (c *call) Refine(e *provider.Error) {
 	if e.Status != http.StatusBadRequest {

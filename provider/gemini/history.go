@@ -56,7 +56,7 @@ type response struct {
 type history struct {
 	generation int  // of the model; 0: not known
 	leveled    bool // the model wants its signatures back
-	bypass     bool // the repair is in force
+	bypass     bool // the repair is in effect
 	count      provider.Conversion
 	row        provider.Model
 	unseen     int // media that were left out
@@ -222,7 +222,7 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 			for _, p := range own {
 				if media, ok := b.(provider.Media); ok {
 					if len(media.Data) == 0 {
-						continue // lost, and told
+						continue // lost, and reported
 					}
 					if p, err = withData(p, media); err != nil {
 						return nil, nil, fmt.Errorf("block %d: %w", i, err)

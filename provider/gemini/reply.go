@@ -46,7 +46,7 @@ func (c *call) Reply(a *exchange.Answer) exchange.Reply {
 // text are joined; one that is signed, or says anything else, stays a part of its own (docs: thought-signatures).
 type run struct {
 	kind   provider.BlockKind // text or thinking
-	begun  bool               // Begin was told, and number is set
+	begun  bool               // Begin was sent, and number is set
 	number int
 	since  time.Time         // of its start; zero: the answer came whole
 	text   strings.Builder   // of the whole run

@@ -237,7 +237,7 @@ func (s *Source) exchangeLocked(g Grant) *trip {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.trip != t {
-			return // another grant is in force
+			return // another grant is in use
 		}
 		s.trip, s.refused = nil, isRefusal(err)
 		switch {

@@ -67,7 +67,7 @@ type history struct {
 	vendor    string
 	host      Host
 	strip     bool
-	plain     bool // PlainBlocks is in force
+	plain     bool // PlainBlocks is in effect
 	mark      *replay.CacheMark
 	manual    bool     // thinking has a budget
 	inPlace   bool     // changes of effort go where they were made
@@ -291,7 +291,7 @@ func (h *history) block(b provider.Block) (any, error) {
 }
 
 // ownCall is a call as the vendor wrote it. Hosts that speak this API let models invent names and use an id twice, and
-// refuse both in a history: then those members are written anew.
+// refuse both in a history: then those members are replaced.
 func (h *history) ownCall(b provider.ToolCall) (any, error) {
 	said := gjson.ParseBytes(b.State.Data)
 	id, name := said.Get("id").Str, said.Get("name").Str
@@ -334,7 +334,7 @@ func (h *history) echoed(blocks []any, from provider.Blocks) []any {
 	return slices.Insert(blocks, 0, any(json.RawMessage(`{"type":"thinking","thinking":""}`)))
 }
 
-// effortChange is the message from which on another effort is in force (docs: effort).
+// effortChange is the message from which on another effort applies (docs: effort).
 func effortChange(effort provider.Level) message {
 	return message{Role: "system", Content: []any{}, Output: &outputConfig{effort}}
 }

@@ -26,7 +26,7 @@ type Host struct {
 	// Betas are the only ones that the host takes; nil: it takes all. Without a feature's beta the feature is not used.
 	Betas []string
 
-	Claude    bool              // the models are Anthropic's, whoever the vendor is: their thinking is a summary
+	Claude    bool              // the models are Anthropic's, on every host: their thinking is a summary
 	Headers   map[string]string // sent with each call
 	Initiator bool              // wants to know who spoke last, and of images, in headers
 

@@ -79,7 +79,7 @@ func (c *call) leaves(param string) string {
 	return ""
 }
 
-// Refine names the repair that may help, unless it is in force already or the call had nothing to repair. The texts are
+// Refine names the repair that may help, unless it is in effect already or the call had nothing to repair. The texts are
 // matched on their code-like fragments only (docs: thinking-troubleshooting).
 func (c *call) Refine(e *provider.Error) {
 	if e.Status != http.StatusBadRequest && e.Status != http.StatusTooManyRequests {

@@ -37,7 +37,7 @@ type part struct {
 	kind     string                     // the vendor's `type`
 	members  map[string]json.RawMessage // of content_block as it started
 	implied  bool                       // deltas came, its start did not
-	begun    bool                       // Begin was told, and number is set
+	begun    bool                       // Begin was sent, and number is set
 	number   int
 	ended    bool
 	since    time.Time       // of its start; zero: the answer came whole

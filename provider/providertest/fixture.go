@@ -38,7 +38,7 @@ type Suite struct {
 	Split  func(stream []byte) [][]byte              // into events; the last one ends the reply
 	Over   func(stream []byte) bool                  // nil, or whether a part of a stream says how the reply ended
 	Noise  []byte                                    // an event that has to change nothing
-	Update bool                                      // write the want sections anew
+	Update bool                                      // rewrite the want sections
 }
 
 type fixture struct {

@@ -70,7 +70,7 @@ func ToolName(name string) string {
 	return fit
 }
 
-// Result is what a model is told of a result by an API that has no member for failure: the text says it. Of nothing a
+// Result is the text of a result for an API that has no member for failure: the text says it. Of nothing a
 // failure says so, and what merely returned nothing, or spaces, says nothing.
 func Result(r provider.ToolResult) provider.Blocks {
 	if !r.Failed {

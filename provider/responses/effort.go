@@ -101,7 +101,7 @@ func (a *API) inPlace(req *provider.Request) bool {
 	return len(a.caller.Context) == 0 && req.Opening != "" && req.Decision.Control.Mode == provider.ModeEffort && !slices.Contains(req.Repairs, effortOnTop(req.Model.ID))
 }
 
-// configurationUpdate is the item from which on another effort is in force. It stands in front of a message of the
+// configurationUpdate is the item from which on another effort applies. It stands in front of a message of the
 // user's, and two in a row are refused (docs: reasoning).
 type configurationUpdate struct {
 	Type      string    `json:"type"`

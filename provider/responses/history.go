@@ -296,11 +296,11 @@ func (h *history) ownCall(b provider.ToolCall, e entry, raw bool) error {
 	h.custom[id] = e.kind == "custom_tool_call"
 	item := e.item
 	if fit := replay.ToolName(name); fit != name || id != item.Get("call_id").Str {
-		anew, err := exchange.WithMembers(json.RawMessage(item.Raw), map[string]any{"call_id": id, "name": fit})
+		renamed, err := exchange.WithMembers(json.RawMessage(item.Raw), map[string]any{"call_id": id, "name": fit})
 		if err != nil {
 			return err
 		}
-		item = gjson.ParseBytes(anew)
+		item = gjson.ParseBytes(renamed)
 	}
 	if raw {
 		h.input = append(h.input, json.RawMessage(item.Raw))

@@ -17,7 +17,7 @@ type Host struct {
 	Instructions  string            // for a request without a system prompt, where the host insists on one
 
 	CacheKey    bool // takes prompt_cache_key
-	Unpadded    bool // can be told to leave out the padding of deltas
+	Unpadded    bool // a request can leave out the padding of deltas
 	Developer   bool // the system prompt goes as a message of the developer role
 	ModelBound  bool // encrypted content is for the model that made it, and an answer names a machine in place of it
 	SealedCalls bool // deltas of arguments may be ciphertext: only what comes at their end counts

@@ -54,7 +54,7 @@ type item struct {
 type shown struct {
 	kind   string // summary_text, reasoning_text, output_text, refusal; arguments, input
 	index  int64  // its own, among its kind
-	begun  bool   // Begin was told, and number is set
+	begun  bool   // Begin was sent, and number is set
 	number int
 	since  time.Time
 	text   exchange.Growth

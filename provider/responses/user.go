@@ -118,7 +118,7 @@ type history struct {
 	inPlace    bool                        // changes of effort go where they were made
 	effort     func(provider.Level) string // the word for one
 	changes    int                         // so many did
-	bare       int                         // items up to the so-manieth go without reasoning and ids: a repair is in force
+	bare       int                         // items up to the so-manieth go without reasoning and ids: a repair is in effect
 	seen       int                         // items so far
 	calls      replay.CallIDs
 	custom     map[string]bool // names on the wire of calls whose result is of the custom kind

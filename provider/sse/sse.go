@@ -21,7 +21,7 @@ import (
 const MaxEvent = 32 << 20
 
 const (
-	usual = 16 << 10 // bytes of a buffer at first: few events are longer, and a connection gives no more at a time
+	usual = 16 << 10 // bytes of a buffer at first: few events are longer, and a connection gives no more in one read
 	most  = 1 << 20  // of one that is held for the next event
 )
 
@@ -52,7 +52,7 @@ func Read(r io.Reader) iter.Seq2[Event, error] {
 	return Lines(r, func([]byte) bool { return false })
 }
 
-// Lines is Read for an answer that is bare JSON, one value a line. What known says yes to is one, and is told next
+// Lines is Read for an answer that is bare JSON, one value a line. What known says yes to is one, and is returned next
 // without a look at it.
 func Lines(r io.Reader, known func(line []byte) bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -193,7 +193,7 @@ func (d *decoder) take(line []byte) (Event, bool) {
 	case d.bare && !known(field):
 		d.keep(line, stop)
 		return Event{}, false
-	case d.bare: // the stream's own lines begin again: this one is cut once more, when the JSON was told
+	case d.bare: // the stream's own lines begin again: this one is cut once more, when the JSON was returned
 		ev := Event{Kind: Bare, Data: d.buf[d.from : d.to-1]}
 		d.line, d.looked, d.feed, d.cr = begun, begun, -1, false
 		d.from, d.to, d.bare = 0, 0, false
@@ -236,7 +236,7 @@ func known(field []byte) bool {
 	return false
 }
 
-// json handles a line without "data:". Whole JSON is told at once, the beginning of one that goes over several lines
+// json handles a line without "data:". Whole JSON is returned at once, the beginning of one that goes over several lines
 // is kept until a blank line or a line of the stream's own. Within an event with data it is an unknown field.
 func (d *decoder) json(line []byte, stop int) (Event, bool) {
 	if d.whole(line) || json.Valid(line) {

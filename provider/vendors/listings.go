@@ -23,7 +23,7 @@ import (
 // refreshTime is how long a host may take for its list: only who asked for the refresh waits for it.
 const refreshTime = 20 * time.Second
 
-// modelsDev is the name of the database of others in what clients are told.
+// modelsDev is the name of the public database, as clients see it.
 const modelsDev = "models.dev"
 
 // Listings keep what hosts have said of their models, and the catalog that is made of it. Hosts are asked only by Refresh; the start and
@@ -37,7 +37,7 @@ type Listings struct {
 	client    *http.Client // for models.dev
 
 	current *registry.Current
-	turn    chan struct{} // one token: a refresh at a time
+	turn    chan struct{} // one token, so that only one refresh runs
 
 	mu   sync.Mutex
 	kept Kept
@@ -106,7 +106,7 @@ func (l *Listings) Refresh(ctx context.Context, providerID string) (registry.Ref
 	return done, nil
 }
 
-// replaceLocked puts the catalog of what is kept in force; notKept is why it is not on disk.
+// replaceLocked makes the kept catalog the current one; notKept is why it is not on disk.
 func (l *Listings) replaceLocked(next Kept) (catalog *registry.Catalog, notKept, err error) {
 	if catalog, err = next.Catalog(l.configs, l.providers.Has); err != nil {
 		return nil, nil, err
@@ -234,7 +234,7 @@ func (l *Listings) askModelsDev(ctx context.Context, address string) (map[string
 	return rows, nil
 }
 
-// withLocked is what is kept when the answers are in. A host that gave none keeps what it had told before. A list that
+// withLocked is what is kept when the answers are in. A host that gave none keeps its earlier list. A list that
 // names a model again undoes a refusal that called it retired.
 func (l *Listings) withLocked(answers []answer) Kept {
 	next := l.kept

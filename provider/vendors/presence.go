@@ -22,7 +22,7 @@ type presence struct {
 	address string
 	client  *http.Client
 	lister  provider.Lister // nil: it does not tell
-	strange bool            // nobody said that it is there: whoever answers has to prove what he is by his list
+	strange bool            // nobody said that it is there: a server that answers has to prove by its list what it is
 	log     *slog.Logger
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -33,7 +33,7 @@ type presence struct {
 	mu     sync.Mutex // guards what follows
 	busy   bool
 	there  bool
-	proven bool             // it has told its models once
+	proven bool             // it has listed its models once
 	models []provider.Model // never changed, only replaced
 	asked  time.Time
 }
@@ -95,7 +95,7 @@ func (p *presence) call() bool {
 	return true
 }
 
-// list reports whether the server has told its models.
+// list reports whether the server has listed its models.
 func (p *presence) list() ([]provider.Model, bool) {
 	ctx, cancel := context.WithTimeout(p.ctx, listsIn)
 	defer cancel()

@@ -120,7 +120,7 @@ Three questions decide: Does the API return thinking, and accept it back? Is the
 		fmt.Fprintf(&b, "| `%s/%s` | %s | %s | %s | %s |\n", u.Vendor, u.Model, u.Field, u.Catalog, u.Other, u.Source)
 	}
 	b.WriteString("\n## Where the catalog differs from a public table and is right\n\n" + strings.Join(right, ""))
-	b.WriteString("\n## Not carried\n\nA public table has these models and the catalog does not. thinkd can use them all the same: a name that no row has\n" +
+	b.WriteString("\n## Not carried\n\nA public table has these models and the catalog does not. thinkd can still use them: a name that no row has\n" +
 		"is taken for one of its family.\n\n")
 	for _, why := range slices.Sorted(maps.Keys(lacking)) {
 		fmt.Fprintf(&b, "- %s %s\n", why, strings.Join(lacking[why], ", "))

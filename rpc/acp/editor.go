@@ -184,8 +184,8 @@ type question struct {
 	cancel context.CancelFunc // ends who waits for the answer
 }
 
-// told keeps the options that the client has now, and reports whether they have changed.
-func (th *thread) told(list []option) bool {
+// sent keeps the options that the client has now, and reports whether they have changed.
+func (th *thread) sent(list []option) bool {
 	th.mu.Lock()
 	defer th.mu.Unlock()
 	return th.toldLocked(list)

@@ -27,7 +27,7 @@ func (e *Editor) startSender(snap agent.Snapshot, sub *feed.Subscription, first 
 	id := snap.Session.ID
 	th := e.replace(id)
 	th.begin(snap)
-	th.told(e.options(snap.State))
+	th.sent(e.options(snap.State))
 	e.Follow(id, func(ctx context.Context) error {
 		defer sub.Close()
 		first()

@@ -24,7 +24,7 @@ const (
 )
 
 // options is the complete list for a session as it stands. Another model has other levels, so a change of one option is
-// told as the list.
+// sent as the list.
 func (e *Editor) options(st agent.State) []option {
 	return []option{e.modelOption(st), modeOption(st.Session.Mode), levelOption(st)}
 }
@@ -57,8 +57,8 @@ var levelNames = map[provider.Level]string{
 	provider.Medium: "Medium", provider.High: "High", provider.XHigh: "Extra high", provider.Max: "Max",
 }
 
-// levelOption has the levels of the session's model. What is chosen is the level in force: the one that the user prefers may
-// be none of this model's, and is told beside it.
+// levelOption has the levels of the session's model. The chosen one is the level in effect: the one that the user prefers may
+// be none of this model's, and is shown beside it.
 func levelOption(st agent.State) option {
 	d := st.Decision
 	levels := slices.Clone(d.Supported)

@@ -137,7 +137,7 @@ func load(ctx context.Context, e *Editor, p loadParams, reply method.Reply) erro
 	th := e.replace(id)
 	th.begin(snap)
 	opened := e.opened(snap.State)
-	th.told(opened.Options)
+	th.sent(opened.Options)
 	e.Follow(id, func(ctx context.Context) error {
 		defer sub.Close()
 		if err := th.replay(ctx, snap); err != nil {

@@ -212,7 +212,7 @@ func (th *thread) changed(ctx context.Context, u *feed.Update, e feed.SessionUpd
 		return err
 	}
 	list := th.e.options(st)
-	if !th.told(list) {
+	if !th.sent(list) {
 		return nil
 	}
 	if err := th.send(ctx, u, update{Kind: "config_option_update", Options: list}); err != nil || e.Mode == "" {

@@ -66,7 +66,7 @@ type Error struct {
 	Message string
 	Data    map[string]any // members of data besides kind
 
-	// Unknown says that the request may have taken effect all the same. It is not part of the JSON.
+	// Unknown says that the request may still have taken effect. It is not part of the JSON.
 	Unknown bool
 
 	bare bool // no data at all: the answers that the JSON-RPC specification prints

@@ -75,7 +75,7 @@ type outsider struct {
 // Source is what a subscription takes messages from.
 type Source interface {
 	// Next is the next message, which nobody changes any more; nil: there is none now. After the one that is last the
-	// source is closed. One goroutine at a time calls it, any of those of the connection, so it must not wait.
+	// source is closed. Only one goroutine calls it at once, any of those of the connection, so it must not wait.
 	Next() (message []byte, last bool)
 
 	// Close is called once: after the last message was put in, or by [Subscription.Close]. A Next under way may still

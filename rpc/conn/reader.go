@@ -47,7 +47,7 @@ func (r *reader) message() ([]byte, error) {
 // headerStart begins the header block of a message, whichever of LSP's two headers comes first.
 const headerStart = "content-"
 
-// detect looks at the first bytes that are no white space, one at a time: it must not wait for a byte more than it
+// detect looks at the first bytes that are no white space, one by one: it must not wait for a byte more than it
 // needs, and not depend on how the bytes arrive. JSON begins with no letter C.
 func (r *reader) detect() error {
 	if r.detected {

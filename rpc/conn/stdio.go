@@ -32,7 +32,7 @@ func (s *stdio) Close() error {
 	return nil
 }
 
-// handover has calls of a function made by another goroutine, one at a time.
+// handover makes calls of a function on another goroutine, one after the other.
 type handover struct {
 	call    func([]byte) (int, error)
 	work    chan []byte

@@ -35,7 +35,7 @@ type Protocol struct {
 }
 
 // stream is a connection as the JSON-RPC library sees it (a jsonrpc2.ObjectStream): checked requests with numbers for
-// ids, one at a time, and answers to them.
+// ids, one after the other, and answers to them.
 //
 //	frames.Read ──► check ──► batch ──► admit ──► {"id":7,"method":"…"} ──► the library ──► handle(Call)
 //	                  │         │         │ calls[7] = Call{id, params, …}                      │
@@ -45,7 +45,7 @@ type Protocol struct {
 // Params, ids and results do not pass through the library, which would decode params into maps, refuses some ids and
 // changes others. They wait here as a [Call] meanwhile, under the number that the library has for an id.
 //
-// The library calls ReadObject and its handler by turns on one goroutine. All that reading does (batches, the hold on
+// The library calls ReadObject and its handler alternately, on one goroutine. All that reading does (batches, the hold on
 // updates, cancelling) belongs to that goroutine. Another one writes, see write.
 type stream struct {
 	frames   Frames

@@ -19,7 +19,7 @@ import (
 //	the writer:  hold ─► frame, frame, frame … ─► flush ─► release
 //	the reader:              pong ─────────────────┘ goes out with the rest
 //
-// One goroutine at a time sends. That is nearly always the writer, which holds the connection meanwhile. If the reader
+// Only one goroutine sends at once. That is nearly always the writer, which holds the connection meanwhile. If the reader
 // answers a ping then, its pong is only added to out, and the sender takes it along: reading never waits for writing.
 type socket struct {
 	net.Conn
@@ -133,7 +133,7 @@ func (c *socket) finish(last time.Time) {
 	c.Conn.SetDeadline(last)
 }
 
-// Write is called by the library, one frame's part at a time, from any goroutine.
+// Write is called by the library, with one part of a frame, from any goroutine.
 func (c *socket) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	if c.broken != nil {

@@ -91,7 +91,7 @@ func (c *Transcript) String() string {
 // Close does nothing.
 func (c *Transcript) Close() error { return nil }
 
-// Peer is a client that sends and reads by turns. The test's goroutine uses it.
+// Peer is a client that alternately sends and reads. The test's goroutine uses it.
 type Peer struct {
 	Conn   net.Conn
 	Served chan error // how serving it ended

@@ -157,7 +157,7 @@ func (c *Socket) Send(frames string) {
 	}
 }
 
-// ClosedAfter waits for the close and says when it came. The client answers pings where it is told to.
+// ClosedAfter waits for the close and says when it came. The client answers pings if the caller says so.
 func (c *Socket) ClosedAfter(answer bool) (time.Duration, string) {
 	begin := time.Now()
 	for {

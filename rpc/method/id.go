@@ -31,7 +31,7 @@ func (ID[T]) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"}
 }
 
-// SessionNamer is a type of a member that names a session. Whoever decides where a request is answered reads that member.
+// SessionNamer is a type of a member that names a session. The router reads that member.
 type SessionNamer interface{ NamesSession() bool }
 
 // NamesSession reports whether the id is that of a session.

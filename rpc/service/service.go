@@ -23,7 +23,7 @@ type Config struct {
 	Tools        Tools
 }
 
-// ProviderStatus is what clients are told of a provider. It holds no key.
+// ProviderStatus is what clients learn of a provider. It holds no key.
 type ProviderStatus struct {
 	ID        string
 	Available bool
@@ -44,7 +44,7 @@ type Tools struct {
 	FromClients bool // servers are taken from every client, and not from those of the daemon's own user alone
 	Slow        bool // some host of all sessions may have to start before it can be asked
 
-	// Offer makes a host of a client's server. Whoever has it closes it, or gives it to Adopt. nil: none are taken.
+	// Offer makes a host of a client's server. The caller closes it, or gives it to Adopt. nil: none are taken.
 	Offer func(toolhost.Server) toolhost.Host
 
 	// Adopt makes hosts those of a session, until there is no such session or no daemon any more.

@@ -13,7 +13,7 @@ func blockWithMedia(blobs session.Blobs, b provider.Block, room *int) provider.B
 	switch b := b.(type) {
 	case provider.Media:
 		if size := base64.StdEncoding.EncodedLen(b.Size); b.Hash != "" && size <= *room {
-			if data, err := blobs.Read(b.Hash); err == nil { // a missing one is told where a model needs it
+			if data, err := blobs.Read(b.Hash); err == nil { // a missing one is reported when a model needs it
 				*room -= size
 				return provider.Media{Type: b.Type, Data: data, State: b.State}
 			}

@@ -30,7 +30,7 @@ type Session struct {
 	Updated   int64                      `json:"updated"`
 	Usage     provider.Usage             `json:"usage"`
 	Metadata  map[string]json.RawMessage `json:"metadata"`
-	Grants    []tool.Grant               `json:"grants,omitempty"` // in force; not in lists
+	Grants    []tool.Grant               `json:"grants,omitempty"` // in effect; not in lists
 }
 
 // NewSession shows a session whose next turn gets a model.

@@ -233,7 +233,7 @@ func (b *Dir) Sweep(ctx context.Context, store session.Local) (removed int, err 
 	if err != nil {
 		return 0, err
 	}
-	if err := os.Remove(b.path(sweepName)); err != nil { // first: a session that is deleted from here on makes it anew
+	if err := os.Remove(b.path(sweepName)); err != nil { // first: a session that is deleted from here on creates it again
 		return 0, err
 	}
 	used := make(map[string]bool)

@@ -12,7 +12,7 @@ import (
 )
 
 // initialMap is how much address space the file's map begins with: while it is large enough, no writer waits for readers
-// in order to map anew. It costs no memory.
+// in order to map again. It costs no memory.
 const initialMap = 1 << (20 + 10*(strconv.IntSize/64))
 
 // tryLock is false if another has the lock.

@@ -31,7 +31,7 @@ func readMark(dir string) (mark, error) {
 	}
 	defer f.Close()
 	text := make([]byte, 64)
-	n, _ := f.Read(text) // what cannot be read names no store; the mark is there all the same
+	n, _ := f.Read(text) // what cannot be read names no store; the mark is still there
 	id, _, _ := strings.Cut(string(text[:n]), "\n")
 	if session.CheckID(id) != nil {
 		id = ""

@@ -17,7 +17,7 @@ import (
 )
 
 // What one read transaction copies out at most, so that it is over in a few milliseconds: while one is open no page is
-// used again, and a writer that must map anew waits.
+// used again, and a writer that must map again waits.
 const (
 	readKeys  = 256
 	readBytes = 1 << 20

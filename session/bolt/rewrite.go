@@ -332,7 +332,7 @@ func (w *rewriter) walks(tx *bbolt.Tx, bucket *bbolt.Bucket) bool {
 // compactBatch is how much goes into one commit of the new file, in bytes.
 const compactBatch = 4 << 20
 
-// Compact writes a store's file anew without the pages that nothing uses, and puts the new one in its place when it has
+// Compact rewrites a store's file without the pages that nothing uses, and puts the new one in its place when it has
 // been checked: before has the report of the old one, after of the new one. The errors are those of CheckFile. A store with damage is
 // ErrDamaged and stays as it is. It needs room for both.
 func Compact(ctx context.Context, path string) (before, after session.Report, err error) {

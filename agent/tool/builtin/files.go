@@ -293,7 +293,7 @@ func hunks(old, text string) (d string, ok bool) {
 	return out.String(), true
 }
 
-// lock finds a path that is about to be changed, for one call at a time.
+// lock locks a path that is about to be changed, so that only one call changes it.
 func (h *Host) lock(ctx context.Context, path string) (spot, func(), error) {
 	s, err := h.at(path)
 	if err != nil {

@@ -76,7 +76,7 @@ func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(st
 	return provider.ToolResult{CallID: call.ID, Failed: failed, Blocks: provider.Blocks{provider.Text{Text: text}}}
 }
 
-// entry is a tool and what runs it. Its error is for the model; a result that failed has text all the same.
+// entry is a tool and what runs it. Its error is for the model; a failed result also has text.
 type entry struct {
 	tool.Tool
 	run func(ctx context.Context, h *Host, input json.RawMessage, progress func(string)) (text string, failed bool, err error)

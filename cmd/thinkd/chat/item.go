@@ -26,7 +26,7 @@ const (
 	asked // a question about a call, with its outcome
 )
 
-// An item is a part of the conversation, in the order in which it was told.
+// An item is a part of the conversation, in the order in which it was received.
 type item struct {
 	kind kind
 	key  string // of the block or the call that it is; empty: it is whole

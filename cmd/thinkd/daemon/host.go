@@ -18,7 +18,7 @@ import (
 )
 
 // host is a daemon with its door open: it serves who comes to the data directory's socket, until nobody needs it any
-// more or it is told to end.
+// more or it gets a signal to end.
 type host struct {
 	version string
 	getenv  func(string) string
@@ -27,7 +27,7 @@ type host struct {
 	log     *slog.Logger
 	dir     string
 	socket  *socket
-	idle    time.Duration // without clients and turns, after which it ends; 0: it stays, whoever asks it to leave
+	idle    time.Duration // without clients and turns, after which it ends; 0: it stays, even if another program asks it to leave
 
 	serving context.Context // of all connections
 	stop    context.CancelCauseFunc
@@ -169,7 +169,7 @@ func (h *host) accept() {
 			continue
 		}
 		if !h.enter(conn) {
-			conn.Close() // whoever comes finds the next daemon
+			conn.Close() // a new client finds the next daemon
 			continue
 		}
 		h.connections.Go(func() { // ends with the client or with h.serving; run waits
@@ -206,7 +206,7 @@ func (h *host) hangUp() {
 	}
 }
 
-// listen serves browsers at a TCP address until end is called: one place at a time.
+// listen serves browsers at a TCP address until end is called; there is one listener at most.
 func (h *host) listen(address string) (url string, end func() error, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/thinkd/thinkd/session/bolt"
 )
 
-// host opens the data directory's daemon. Whoever gets one runs it, which also closes it.
+// host opens the data directory's daemon. The caller runs it, which also closes it.
 func (o Options) host(ctx context.Context, dir string, idle time.Duration) (*host, error) {
 	d, err := o.open(ctx, nil)
 	if err != nil {

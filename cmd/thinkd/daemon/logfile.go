@@ -14,7 +14,7 @@ const (
 	maxLog  = 1 << 20 // bytes; there is one predecessor of the same size
 )
 
-// logFile is the daemon's log: it is made when the first record comes, and starts anew when it is full. It is safe for
+// logFile is the daemon's log: it is created with the first record, and starts again when it is full. It is safe for
 // concurrent use. Only the holder of the data directory's lock has something to write.
 type logFile struct {
 	path string

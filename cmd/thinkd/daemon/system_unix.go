@@ -14,7 +14,7 @@ import (
 // detach starts a process in a session of its own: no terminal's signals reach it.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// Silence puts the null device in a file's place, so that whoever reads its other end sees it end. The number stays
+// Silence puts the null device in a file's place, so that the reader of its other end sees it end. The number stays
 // taken: no file that is opened later can get it.
 func Silence(f *os.File) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

@@ -14,7 +14,7 @@ func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.DETACHED_PROCESS | windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
 }
 
-// Silence ends a file for whoever reads its other end.
+// Silence ends a file for the reader of its other end.
 func Silence(f *os.File) error { return f.Close() }
 
 // ours and restrict have nothing to do: directories under %LocalAppData% are their user's, and so is what is made in

@@ -38,7 +38,7 @@ type Health struct {
 }
 
 // Open listens on addr. An address that other machines can reach needs TLS, or a proxy that has it. The token is the one in the
-// data directory dir, which is made if there is none. Whoever opens a listener closes it.
+// data directory dir, which is made if there is none. The caller closes the listener.
 func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, log *slog.Logger) (*Listener, error) {
 	// Resolved once: the address that is checked is the one that is used.
 	at, err := net.ResolveTCPAddr("tcp", addr)
@@ -103,7 +103,7 @@ func endpoints(server *rpc.Server) []network.Endpoint {
 var errNeedsTLS = errors.New("an address that others can reach needs TLS: set tls_cert and tls_key under [serve] in the config," +
 	" or behind_proxy = true if a proxy terminates TLS")
 
-// newHTTPServer is patient with nobody: whoever wants to stay becomes a WebSocket, which is not the server's any more.
+// newHTTPServer has short timeouts. A client that stays upgrades to a WebSocket, which the server no longer owns.
 func newHTTPServer(handler http.Handler, guests *lobby, tlsConfig *tls.Config, log *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, Protocols: new(http.Protocols), // HTTP/2 has no upgrade

@@ -54,7 +54,7 @@ type Process struct {
 	next    int
 	pending map[int]chan Message
 	Updates []Update
-	News    chan struct{} // closed and made anew with each update
+	News    chan struct{} // closed and replaced with each update
 	Orphans chan Message  // answers with the id null; a test that provokes them takes them out
 	stderr  bytes.Buffer
 	Ended   bool

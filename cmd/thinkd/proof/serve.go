@@ -125,7 +125,7 @@ type WsClient struct {
 	answers map[int]Message
 	Updates []Update
 	err     error         // of the end
-	news    chan struct{} // closed and made anew when anything comes
+	news    chan struct{} // closed and replaced when anything comes
 	next    int
 }
 

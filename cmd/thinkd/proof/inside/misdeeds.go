@@ -40,7 +40,7 @@ func removeMissing(path string) error {
 	return nil
 }
 
-// offerMisdeed does one, if the process was started for that, and nothing else: where it is, it is told.
+// offerMisdeed does one, if the process was started for that, and nothing else: where it is, the test says.
 func offerMisdeed() error {
 	misdeed := Misdeeds[os.Getenv(MisdeedVariable)]
 	if misdeed == nil {
