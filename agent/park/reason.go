@@ -33,17 +33,26 @@ func failed(e *provider.Error, before *session.TurnParked, limit time.Duration, 
 	default:
 		return p, false
 	}
-	switch {
-	case e.RetryAfter > 0:
-		p.Until = now.Add(e.RetryAfter + jitter(spread(e.RetryAfter))).UnixMilli()
-	case e.Kind == provider.KindQuota: // somebody has to pay first
+	if e.Kind == provider.KindQuota && e.RetryAfter <= 0 { // somebody has to pay first
 		p.Resumes = session.ResumesOnRequest
-	default:
-		pause := min(firstPause<<min(p.Failures-1, 10), mostPause)
+	} else {
+		pause := pauseAfter(e.RetryAfter, p.Failures)
 		p.Until = now.Add(pause + jitter(spread(pause))).UnixMilli()
 	}
 	end := p.Since + limit.Milliseconds()
 	return p, max(p.Until, now.UnixMilli()) < end
+}
+
+// pauseAfter is how long a turn waits after so many failures. A vendor's time counts. But a vendor that names a second and refuses again
+// after it would be asked all day, so from the second failure a growing pause is the least.
+func pauseAfter(vendors time.Duration, failures int) time.Duration {
+	if vendors > 0 {
+		failures--
+	}
+	if failures == 0 {
+		return vendors
+	}
+	return max(vendors, min(firstPause<<min(failures-1, 10), mostPause))
 }
 
 // spread is by how much a pause may be longer than it has to be, so that many clients do not return at the same moment. It is never

@@ -128,6 +128,7 @@ func TestFailed(t *testing.T) {
 		resumes session.Resumption
 	}{
 		{"a time", refused(provider.KindRateLimit, 429, time.Hour, ""), session.ParkedQuota, []time.Duration{time.Hour, time.Hour}, session.ResumesAlone},
+		{"a short time", refused(provider.KindRateLimit, 429, 90*time.Second, ""), session.ParkedQuota, []time.Duration{90 * time.Second, 90 * time.Second, 2, 4, 8, 15, 15}, session.ResumesAlone},
 		{"no time", refused(provider.KindRateLimit, 429, 0, ""), session.ParkedQuota, []time.Duration{1, 2, 4, 8, 15, 15}, session.ResumesAlone},
 		{"no credit", refused(provider.KindQuota, 402, 0, provider.HintFinal), session.ParkedQuota, []time.Duration{0}, session.ResumesOnRequest},
 		{"a plan's reset", refused(provider.KindQuota, 429, 3*time.Hour, ""), session.ParkedQuota, []time.Duration{3 * time.Hour}, session.ResumesAlone},
@@ -146,7 +147,7 @@ func TestFailed(t *testing.T) {
 			}
 		}
 		for i, pause := range c.pauses {
-			if pause < time.Hour {
+			if pause < time.Second {
 				pause *= time.Minute
 			}
 			p, ok := y.Failed(c.err, before, 12*time.Hour, start)

@@ -317,7 +317,7 @@ func TestParked(t *testing.T) {
 	d.press("esc")
 	d.sent(`turn/resume {"session_id":"S","turn_id":"T"}`, `turn/resume {"model_id":"openai/gpt-6.1-sol","session_id":"S","turn_id":"T"}`, `session/cancel {"session_id":"S","turn_id":"T"}`)
 	d.tell("turn_resumed", map[string]any{"turn_id": "T", "by": "client"})
-	want = append(want, "· the turn goes on")
+	want = append(want, "· the turn resumes")
 	if diff := cmp.Diff(want, d.whole(400, plain)); diff != "" || !strings.Contains(d.content(), "working · 0s") {
 		t.Errorf("printed (-want +got):\n%s\n%s", diff, d.content())
 	}

@@ -110,7 +110,7 @@ func (c *conversation) apply(u update, now time.Time) {
 		c.park(&parked.Turn{Why: u.Why, Since: u.Since, Until: u.Until, Resumes: u.Resumes, Error: u.Error}, now)
 	case "turn_resumed":
 		if c.parked != nil && c.parked.Why != "approval" {
-			c.note("the turn goes on")
+			c.note("the turn resumes")
 		}
 		c.parked, c.began = nil, now
 	case "thinking_start":

@@ -169,7 +169,7 @@ func (w *output) update(m door.Notification) error {
 		w.parked = p.Why
 	case "turn_resumed":
 		if w.parked != "approval" {
-			_, err = fmt.Fprintln(w.errOut, "thinkd: the turn goes on")
+			_, err = fmt.Fprintln(w.errOut, "thinkd: the turn resumes")
 		}
 		w.parked = ""
 	case "stale":

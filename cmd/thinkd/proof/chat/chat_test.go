@@ -495,7 +495,7 @@ func TestChatParked(t *testing.T) {
 		p.holds(`(?s)^> ` + text + `\..*^‖ Parked since \d\d:\d\d: the prompt is for a later time\. It resumes`)
 		if text == "Later" {
 			p.say("/resume")
-			p.holds(`(?s)^· the turn goes on.*^· the answers come from.*^[A-Z].*^>`)
+			p.holds(`(?s)^· the turn resumes.*^· the answers come from.*^[A-Z].*^>`)
 		} else {
 			p.press("Escape")
 			p.holds(`^· cancelled`)
