@@ -120,7 +120,7 @@ export class Approval {
 		const box = h("div", { class: "grants", role: "group", "aria-label": "Always allow", hidden: true },
 			h("fieldset", {}, h("legend", {}, "Allow this call, and later calls in this session that match:"),
 				...grants.map((g, i) => h("label", { class: "grant" }, radios[i], h("span", {}, h("b", {}, ...coded(g.text)), h("small", {}, reach[g.scope] ?? ""))))),
-			h("div", { class: "acts" }, grant, button("Back", "quiet", () => show(false)), h("small", {}, "Grants end with the session. The list in the header revokes them.")));
+			h("div", { class: "acts" }, grant, button("Back", "quiet", () => show(false)), h("small", {}, "Grants end with the session. To revoke one earlier, open the list in the header.")));
 		const open = button("Always allow…", "quiet", () => this.ready() && show(box.hidden));
 		open.setAttribute("aria-expanded", "false");
 		this.closed.push(grant);

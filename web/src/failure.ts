@@ -30,7 +30,7 @@ export function troubleCard(e: Failure, provider: string, content: Block[], ways
 	const facts = [e.data?.status && String(e.data.status), kind, e.data?.request_id].filter(Boolean) as string[];
 	const step = note("bad", titles[kind] ?? "The turn failed", e.message, ...facts);
 	const acts = h("div", { class: "acts" });
-	const card = h("div", { class: "card bad", role: "group", "aria-label": "Ways out" }, h("p", {}, "Your message is kept."));
+	const card = h("div", { class: "card bad", role: "group", "aria-label": "What you can do" }, h("p", {}, "Your message is kept."));
 	if (kind === "auth" && provider) card.append(keyField(provider, ways, () => ways.again(content)));
 	acts.append(button("Ask again", "", () => ways.again(content)), button("Another model", "", () => ways.pick()), button("Use the simulator", "quiet", () => ways.simulate(content)));
 	card.append(acts);

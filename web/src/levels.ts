@@ -27,7 +27,7 @@ export function chip(r: Reasoning, modelName: string): HTMLElement {
 	const clamped = asked !== got && r.reason !== "model_default" && r.source !== "unset";
 	const content: (Node | string)[] = [];
 	if (got !== "auto" && levels.length > 0) content.push(bars(levels, got, clamped ? asked : got));
-	if (clamped) content.push(h("span", { class: "vh" }, "Asked "), h("s", {}, asked), h("span", { class: "vh" }, " got "));
+	if (clamped) content.push(h("span", { class: "vh" }, "Requested "), h("s", {}, asked), h("span", { class: "vh" }, ", in effect "));
 	content.push(got);
 	if (!r.known_model) content.push(h("small", {}, " not in the catalog"));
 	const e = h("button", { class: clamped ? "chip clamp" : "chip", type: "button", "aria-haspopup": "dialog", "aria-expanded": "false" }, ...content);
@@ -43,7 +43,7 @@ function decision(r: Reasoning, modelName: string, clamped: boolean): HTMLElemen
 			...pair("Asked", r.requested_effort, h("small", {}, ` by: ${r.source}`)),
 			...pair("Got", r.effective_effort),
 			...pair("Why", `${r.reason}: ${reasons[r.reason] ?? ""}`),
-			...(r.supported_levels.length ? pair("It has", r.supported_levels.join(", ")) : []),
+			...(r.supported_levels.length ? pair("Supported levels", r.supported_levels.join(", ")) : []),
 			...pair("Rule", r.fallback)),
 	);
 	if (r.wire !== undefined) {

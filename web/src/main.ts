@@ -318,7 +318,7 @@ class App {
 		const asked = level ?? "";
 		if (!inForce) box.replaceChildren(m && !m.supports_thinking ? "no thinking" : "default level");
 		else if (m && !m.supports_thinking) box.replaceChildren("no thinking");
-		else if (asked && asked !== inForce) box.replaceChildren(bars(m?.thinking_levels ?? [], inForce, asked), h("span", { class: "vh" }, "Asked "), h("s", {}, asked), h("span", { class: "vh" }, " got "), inForce);
+		else if (asked && asked !== inForce) box.replaceChildren(bars(m?.thinking_levels ?? [], inForce, asked), h("span", { class: "vh" }, "Requested "), h("s", {}, asked), h("span", { class: "vh" }, ", in effect "), inForce);
 		else box.replaceChildren(...(m ? [bars(m.thinking_levels, inForce)] : []), inForce);
 		byId("pick-level").classList.toggle("clamp", asked !== "" && inForce !== undefined && asked !== inForce && (m?.supports_thinking ?? true));
 	}

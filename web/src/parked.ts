@@ -120,7 +120,7 @@ function consequence({ why, until, resumes }: Wait): string {
 		if (resumes === "automatically") return "The prompt is sent then. No tool is running.";
 		return `The prompt was to be sent at ${moment(until ?? Date.now())}. The daemon was restarted, and now waits for somebody to resume the turn. No tool is running.`;
 	}
-	return resumes === "automatically" ? `The turn then goes on without you. ${stored}` : `The turn waits until somebody resumes it. ${stored}`;
+	return resumes === "automatically" ? `The turn then resumes by itself. ${stored}` : `The turn waits until somebody resumes it. ${stored}`;
 }
 
 const most = 50; // rows

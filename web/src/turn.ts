@@ -279,7 +279,7 @@ export class Turn {
 
 	converted(p: Params<"thinking_converted">): void {
 		const parts = [p.kept && `${p.kept} as they were`, p.as_text && `${p.as_text} as text`, p.dropped && `${p.dropped} stay behind`].filter(Boolean);
-		this.rail().append(note("warn", "Model changed", `Of earlier thoughts: ${parts.join(", ")}.`, "thinking_converted"));
+		this.rail().append(note("warn", "Model changed", `Earlier thinking: ${parts.join(", ")}.`, "thinking_converted"));
 	}
 
 	/** Ends the turn. Returns false if there is nothing to show. */
@@ -328,7 +328,7 @@ export class Turn {
 	}
 
 	private interrupted(): void {
-		this.rail().append(note("bad", "thinkd stopped here", "At most the last second of the stream is missing. Incomplete thinking stays here for you to read. It is not sent back to the model."));
+		this.rail().append(note("bad", "The daemon stopped here", "At most the last second of the stream is missing. Incomplete thinking stays here for you to read. It is not sent back to the model."));
 	}
 
 	private finish(reason: string, limit: string | undefined, facts: string[], ribbon: HTMLElement | undefined): void {

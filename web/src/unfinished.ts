@@ -91,7 +91,7 @@ function summary(parts: Part[]): string {
 	const kept = some("kept", "prefilled");
 	const ran = parts.filter((p) => p.type === "tool_result" && p.action === "kept").length;
 	return [
-		kept ? `Continue keeps ${kept}, and asks for the rest.` : "Nothing of it can be kept: the model starts again.",
+		kept ? `Continue keeps ${kept}, and asks for the rest.` : "Nothing can be kept. The model starts again.",
 		parts.some((p) => p.action === "prefilled") && "The new text goes on directly behind the old one.",
 		ran > 0 && (ran === 1 ? "The finished tool does not run again." : "Finished tools do not run again."),
 		kept && some("requested_again") && "The model thinks again about what it had not finished.",

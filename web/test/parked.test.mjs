@@ -27,7 +27,7 @@ async function park(page, text) {
 test("a turn that waits for quota: why, until when, over a reload, resumed", async () => {
 	const page = await open(chrome, daemon.url);
 	await park(page, "Which is later, March or May?");
-	assert.match(await card(page).innerText(), /Waiting for quota at sim until (\d+ \w+, )?\d\d:\d\d[\s\S]*rate_limit_error[\s\S]*left\. The turn then goes on without you\. What it has finished is stored\. No tool is running\./);
+	assert.match(await card(page).innerText(), /Waiting for quota at sim until (\d+ \w+, )?\d\d:\d\d[\s\S]*rate_limit_error[\s\S]*left\. The turn then resumes by itself\. What it has finished is stored\. No tool is running\./);
 	assert.match(await page.innerText("#say"), /^Parked\. Waiting for quota at sim until/);
 	assert.match(await card(page).locator("[aria-hidden=true]").innerText(), /(1 h 0\d min|\d+ min \d\d s) left/, "the countdown is not read aloud");
 	await page.locator("#sessions .tag", { hasText: "parked" }).waitFor();

@@ -89,7 +89,7 @@ test("model and level: the model's own list, the effective level, for a session 
 	await page.click("#try-clamp");
 	const clamp = page.locator(".chip.clamp");
 	await clamp.waitFor();
-	assert.match((await clamp.textContent()) ?? "", /Asked max got high/);
+	assert.match((await clamp.textContent()) ?? "", /Requested max\s*, in effect high/);
 	await page.locator(".foot:visible").waitFor();
 	await clamp.click();
 	assert.match(await page.innerText(".pop[role=dialog]:visible"), /level_not_supported[\s\S]*budget_tokens/);
