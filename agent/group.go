@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
@@ -37,6 +38,7 @@ type loading struct {
 	ready chan struct{}
 	agent *Agent
 	err   error
+	users atomic.Int32 // calls of Do that have the agent, or wait for it: it does not rest meanwhile
 }
 
 // NewGroup ends the turns of Config.Left, and returns a group without agents. The agents end with Close or ctx.
@@ -276,11 +278,12 @@ func (o *Sessions) forked(ctx context.Context, id session.ID, message session.Me
 func (o *Sessions) Do(ctx context.Context, id session.ID, f func(*Agent) error) error {
 	g := o.group
 	for try := 0; ; try++ {
-		a, err := g.agent(ctx, o.ref(id))
+		l, err := g.use(o.ref(id))
 		if err != nil {
 			return err
 		}
-		if err = f(a); !errors.Is(err, feed.ErrClosed) || try == 2 || g.ctx.Err() != nil {
+		a, err := l.do(ctx, f)
+		if a == nil || !errors.Is(err, feed.ErrClosed) || try == 2 || g.ctx.Err() != nil {
 			return err
 		}
 		select {
@@ -291,31 +294,43 @@ func (o *Sessions) Do(ctx context.Context, id session.ID, f func(*Agent) error) 
 	}
 }
 
-func (g *Group) agent(ctx context.Context, ref session.Ref) (*Agent, error) {
+// do runs f with the agent when it is loaded, and gives up the use of it. The agent is nil if there is none.
+func (l *loading) do(ctx context.Context, f func(*Agent) error) (*Agent, error) {
+	defer l.users.Add(-1)
+	select {
+	case <-l.ready:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	return l.agent, f(l.agent)
+}
+
+// use is the agent of a session, which begins to load if necessary. The caller calls do.
+func (g *Group) use(ref session.Ref) (*loading, error) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.closed {
-		g.mu.Unlock()
 		return nil, feed.ErrClosed
 	}
 	l := g.agents[ref]
-	if l == nil || l.ended() {
+	if l != nil && !l.ended() {
+		l.users.Add(1)
+	} else {
 		g.forgetLocked(ref, l)
 		l = &loading{ready: make(chan struct{})}
+		l.users.Add(1) // before the agent can find itself idle
 		g.agents[ref] = l
 		used := g.used[ref]
 		g.loads.Go(func() { g.load(ref, l, used) }) // ends with the agent; Close waits
 	}
-	g.mu.Unlock()
-	select {
-	case <-l.ready:
-		return l.agent, l.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return l, nil
 }
 
 func (g *Group) load(ref session.Ref, l *loading, used uint64) {
-	l.agent, l.err = start(g.ctx, ref, g.cfg, used)
+	l.agent, l.err = start(g.ctx, ref, g.cfg, used, &l.users)
 	if l.err == nil {
 		if err := g.makeRoom(g.ctx, l.agent.size.Load(), ref.ID); err != nil {
 			l.agent.Close()
@@ -455,7 +470,7 @@ func (g *Group) makeRoom(ctx context.Context, more int64, but session.ID) error 
 func (s *state) rests() bool {
 	s.feed.Prune()
 	s.pruneWaiters()
-	return !s.works() && s.compacting == nil && !s.mayStart() && !s.feed.Subscribed() && len(s.waiters) == 0 && s.unsaved == nil && s.asides.Running() == 0
+	return s.users.Load() == 0 && !s.works() && s.compacting == nil && !s.mayStart() && !s.feed.Subscribed() && len(s.waiters) == 0 && s.unsaved == nil && s.asides.Running() == 0
 }
 
 // Delete ends the running turn of a session, removes the session, and notifies its clients. It is no error if there is no such

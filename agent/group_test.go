@@ -4,12 +4,34 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
+
+// A call keeps its agent, however long it takes: the session does not count as idle meanwhile. After the call it does.
+func TestUsedAgentDoesNotRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.group.Close()
+		b.cfg.Limits.Idle = time.Millisecond
+		b.start()
+		var used *Agent
+		err := b.group.For(session.Operator).Do(t.Context(), b.session("sim/claude", ""), func(a *Agent) error {
+			used = a
+			time.Sleep(time.Minute)
+			_, err := a.Cancel(t.Context(), "")
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		<-used.Done()
+	})
+}
 
 // TestGroupUnderCrossfire loads, prompts, deletes, lets go and closes from many sides, outside of a bubble, so that the
 // race detector sees what really runs at once.

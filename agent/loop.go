@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/thinkd/thinkd/agent/aside"
@@ -11,8 +12,8 @@ import (
 )
 
 // start loads a session and runs it until Close, until ctx ends, or until it has been idle for Limits.Idle. A turn that a crash left
-// open is closed first. The update numbers up to used are taken, whatever the log says.
-func start(ctx context.Context, ref session.Ref, cfg Config, used uint64) (*Agent, error) {
+// open is closed first. The update numbers up to used are taken, whatever the log says. While there are users, it is not idle.
+func start(ctx context.Context, ref session.Ref, cfg Config, used uint64, users *atomic.Int32) (*Agent, error) {
 	cfg = cfg.withDefaults()
 	ctx, stop := context.WithCancelCause(ctx)
 	s, err := load(ctx, ref, cfg)
@@ -20,6 +21,7 @@ func start(ctx context.Context, ref session.Ref, cfg Config, used uint64) (*Agen
 		stop(err)
 		return nil, err
 	}
+	s.users = users
 	s.asides = aside.NewLedger(cfg.Asides, ref.ID)
 	if used > 0 {
 		s.feed = feed.New(ref.ID, max(s.feed.Seq(), session.NextBase(used)))
@@ -110,7 +112,7 @@ func (s *state) tick(now time.Time) {
 	}
 	s.feed.Prune()
 	s.pruneWaiters()
-	if s.feed.Subscribed() || len(s.waiters) > 0 || s.compacting != nil || s.asides.Running() > 0 {
+	if s.users.Load() > 0 || s.feed.Subscribed() || len(s.waiters) > 0 || s.compacting != nil || s.asides.Running() > 0 {
 		s.used = now
 	}
 	if now.Sub(s.used) >= s.cfg.Limits.Idle {

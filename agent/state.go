@@ -54,6 +54,8 @@ type state struct {
 
 	resolved map[string]bool // questions that are over, by id
 
+	users *atomic.Int32 // calls that use the agent: see loading
+
 	ended        error // set: the loop ends
 	mayReturn    bool  // it ends only to free memory: its models stay loaded as long as it asked for
 	failedToKeep bool  // the store failed
