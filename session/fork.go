@@ -15,7 +15,8 @@ var ErrUnfinished = errors.New("the message is not finished yet")
 // The error is ErrUnfinished.
 func (v *View) Fork(message MessageID) (fork Session, ok bool, err error) {
 	fork = v.Session
-	fork.ID, fork.Usage, fork.Queued, fork.Shared = "", NewView(fork).Session.Usage, 0, nil
+	fork = fork.unused()
+	fork.ID, fork.Read, fork.Shared = "", nil, nil
 	if message == "" {
 		if message = v.lastEnded(); message == "" {
 			return fork, true, nil

@@ -42,6 +42,7 @@ func Fold(ctx context.Context, store Sessions, record Session, f func(*View, Ent
 		}
 		return nil
 	})
+	v.Session.Ended = min(v.Session.Ended, record.Ended) // a record that is older than this member counts from then on
 	return v, err
 }
 

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,13 +19,39 @@ func (s Session) Fresh() (Session, error) {
 	if s.ID == "" {
 		return s, fmt.Errorf("session without an id")
 	}
+	s.Read = nil
 	return s.unused(), nil
 }
 
 func (s Session) unused() Session {
-	s.Status, s.Queued, s.Usage = Idle, 0, provider.Usage{}
+	s.Status, s.Queued, s.Usage, s.Ended = Idle, 0, provider.Usage{}, 0
 	return s
 }
+
+// MaxReaders is how many principals have a mark in a session. Beyond it the mark of the one that has read least is forgotten.
+const MaxReaders = 100
+
+// MarkRead notes that a principal has read the session up to the end of so many turns. It reports whether that is news: a mark never
+// moves back. The map is a new one, because records are copied by value and share theirs.
+func (s *Session) MarkRead(principal string, ended int) bool {
+	if ended <= s.Read[principal] {
+		return false
+	}
+	read := maps.Clone(s.Read)
+	if read == nil {
+		read = make(map[string]int)
+	}
+	read[principal] = ended
+	if len(read) > MaxReaders {
+		others := slices.DeleteFunc(slices.Sorted(maps.Keys(read)), func(name string) bool { return name == principal })
+		delete(read, slices.MinFunc(others, func(a, b string) int { return cmp.Compare(read[a], read[b]) }))
+	}
+	s.Read = read
+	return true
+}
+
+// Unread reports whether a turn has ended since a principal read the session last.
+func (s Session) Unread(principal string) bool { return s.Ended > s.Read[principal] }
 
 // Changing is the record without what never changes of it: System, Tools, Rules and Shared. These may take megabytes, so a
 // [Store] does not keep them with what it writes with each Append, and List leaves them out.
@@ -96,6 +124,7 @@ func (s *Session) Project(e Entry, running TurnID) TurnID {
 	case TurnEnd:
 		if e.Turn == running {
 			running = ""
+			s.Ended++
 		} else {
 			s.Queued--
 		}

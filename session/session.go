@@ -111,6 +111,8 @@ type Session struct {
 	Status   Status                     `json:"status"`
 	Queued   int                        `json:"queued,omitempty"` // prompts that wait for their turn
 	Usage    provider.Usage             `json:"usage"`
+	Ended    int                        `json:"ended,omitempty"` // turns that ran and ended
+	Read     map[string]int             `json:"read,omitempty"`  // Ended when each principal read the session last: see MarkRead
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 	Tools    []tool.Tool                `json:"tools,omitempty"`      // fixed, for the same reason as System
 	Rules    tool.Policy                `json:"tool_policy,omitzero"` // at least as strict as the operator's

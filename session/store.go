@@ -44,6 +44,11 @@ type Sessions interface {
 	// Damaged.
 	List(ctx context.Context, q Query) (page []Session, next string, err error)
 
+	// MarkRead notes in the record that a principal has read the session up to the end of so many turns ([Session.MarkRead]). It is
+	// durable on return. It changes neither the log nor the place of the session in List. The error is ErrNotFound if there is no such
+	// session.
+	MarkRead(ctx context.Context, id ID, principal string, ended int) error
+
 	// Delete removes a session and its log. Deleting a session that is not there is a success. If forks share the log, Entries
 	// still reads it, until the last of them is deleted.
 	Delete(ctx context.Context, id ID) error

@@ -65,6 +65,22 @@ func (v *View) Running() *Turn {
 	return v.turns[v.running]
 }
 
+// EndedAfter counts the turns that ran and ended behind a turn. A turn that another one has taken in stands where that one does.
+func (v *View) EndedAfter(t *Turn) (n int) {
+	if t.Into != "" {
+		t = v.turns[t.Into]
+	}
+	for _, other := range slices.Backward(v.Turns) {
+		if other == t {
+			break
+		}
+		if other.Start != nil && other.End != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // unfinished is why a turn ended that can be continued.
 var unfinished = []StopReason{StopInterrupted, StopError, StopMaxTokens, StopCancelled}
 

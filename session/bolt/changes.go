@@ -238,6 +238,42 @@ func (c *appendChange) landed(tx *bbolt.Tx) (bool, error) {
 	return true, nil
 }
 
+type markChange struct {
+	id        rowKey
+	principal string
+	ended     int
+}
+
+// MarkRead notes in the record what a principal has read. The number of the session's last change stays.
+func (b sessions) MarkRead(ctx context.Context, id session.ID, principal string, ended int) error {
+	key := b.key(id)
+	if err := b.submit(ctx, &markChange{key, principal, ended}); err != nil {
+		return fmt.Errorf("session %s: %w", key, err)
+	}
+	return nil
+}
+
+func (c *markChange) session() rowKey { return c.id }
+
+func (c *markChange) ends(rowKey, session.BlockRef) bool { return false }
+
+func (c *markChange) apply(tx *bbolt.Tx) error {
+	r, err := getRecord(tx, c.id)
+	if err != nil || !r.MarkRead(c.principal, c.ended) {
+		return err
+	}
+	value, err := r.encode()
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(sessionBucket).Put([]byte(c.id), value)
+}
+
+func (c *markChange) landed(tx *bbolt.Tx) (bool, error) {
+	r, err := getRecord(tx, c.id)
+	return err == nil && !r.MarkRead(c.principal, c.ended), err
+}
+
 type deleteChange struct {
 	id     rowKey
 	keep   []rowKey       // damaged logs, which stay

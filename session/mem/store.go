@@ -222,6 +222,24 @@ func (o order) Above(n uint64) iter.Seq2[uint64, session.ID] {
 	}
 }
 
+// MarkRead notes what a principal has read.
+func (m sessions) MarkRead(ctx context.Context, id session.ID, principal string, ended int) error {
+	return m.with(ctx, m.ref(id), func(kept *row) error {
+		var s session.Session
+		if err := json.Unmarshal(kept.record, &s); err != nil {
+			return err
+		}
+		if !s.MarkRead(principal, ended) {
+			return nil
+		}
+		record, err := json.Marshal(s)
+		if err == nil {
+			kept.record = record
+		}
+		return err
+	})
+}
+
 // OpenTurns lists the sessions with a turn that has started and not ended.
 func (m *Store) OpenTurns(ctx context.Context) (open []session.Ref, err error) {
 	if err := context.Cause(ctx); err != nil {

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(*testing.T) session.Store) {
 			{"append", testAppend},
 			{"claim", testClaim},
 			{"record follows the log", testProjection},
+			{"read marks", testMarkRead},
 			{"checkpoints", testCheckpoints},
 			{"checkpoint rules", testCheckpointRules},
 			{"delete", testDelete},
@@ -338,7 +339,9 @@ func testProjection(t *testing.T, s session.Sessions) {
 			func(s *session.Session) { s.Metadata = map[string]json.RawMessage{"b": json.RawMessage(`"x"`)} }},
 		{session.Entry{Body: session.Setting{Metadata: map[string]json.RawMessage{"b": json.RawMessage("null")}}}, func(s *session.Session) { s.Metadata = nil }},
 		{session.Entry{Body: session.Setting{Model: &session.ModelRef{Provider: "a", ID: "b"}}}, func(s *session.Session) { s.Model = session.ModelRef{Provider: "a", ID: "b"} }},
-		{Ended(TurnA), func(s *session.Session) { s.Status, s.Updated, s.Usage = session.Held, 5000, provider.Usage{Output: 7} }},
+		{Ended(TurnA), func(s *session.Session) {
+			s.Status, s.Updated, s.Usage, s.Ended = session.Held, 5000, provider.Usage{Output: 7}, 1
+		}},
 		{session.Entry{Time: 1, Turn: turnC, Body: session.TurnEnd{StopReason: "cancelled"}}, func(s *session.Session) { s.Status, s.Queued = session.Idle, 0 }},
 	}
 	want, err := s.Get(t.Context(), id)
