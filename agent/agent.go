@@ -21,7 +21,7 @@ type Agent struct {
 	inbox chan func(*state)
 	done  chan struct{} // closed when the goroutine has ended
 	stop  context.CancelCauseFunc
-	live  *atomic.Value // the session's status
+	live  *atomic.Value // Live
 	busy  *atomic.Bool  // a turn runs
 	size  *atomic.Int64 // bytes that the session holds, at the last look
 

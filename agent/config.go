@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
+	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -133,6 +134,7 @@ type Config struct {
 	queued *queue.Total   // by the group's sessions; nil: there is no group
 	loaded *loaded.Models // by the group's sessions; nil: there is no group
 	parks  *park.Yard     // the group's parked turns
+	lists  *watch.Hub     // of those who watch the group's sessions; nil: there is no group
 }
 
 // Catalog knows the models: a *[registry.Catalog], or a *[registry.Current], whose catalog is replaced from time to time. A turn

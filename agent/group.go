@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/room"
+	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -45,7 +46,7 @@ type loading struct {
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
-	cfg.parks = park.NewYard(cfg.Jitter)
+	cfg.parks, cfg.lists = park.NewYard(cfg.Jitter), watch.NewHub()
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
 	}
@@ -194,7 +195,19 @@ func (o *Sessions) Create(ctx context.Context, s session.Session) (session.Sessi
 	if err := o.group.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
 		return s, err
 	}
-	return s, o.store.Create(ctx, s)
+	if err := o.store.Create(ctx, s); err != nil {
+		return s, err
+	}
+	o.created(s)
+	return s, nil
+}
+
+// Watch returns a subscription to the changes of all sessions of the owner, from now on. The caller closes it.
+func (o *Sessions) Watch() *watch.Subscription { return o.group.cfg.lists.Subscribe(o.owner) }
+
+// created tells those who watch the list of a new session.
+func (o *Sessions) created(s session.Session) {
+	o.group.cfg.lists.Publish(o.owner, watch.Change{Kind: watch.Created, Session: s.Changing()})
 }
 
 // begun is the record of a session as it begins.
@@ -220,6 +233,9 @@ func (o *Sessions) CreateOnce(ctx context.Context, s session.Session, stamp sess
 	first, err := o.store.CreateOnce(ctx, s, session.Creation{Stamp: stamp, Session: s.ID, Answer: text})
 	if err != nil {
 		return session.Creation{}, err
+	}
+	if first.Session == s.ID {
+		o.created(s)
 	}
 	return first, stamp.Repeats(first.Stamp)
 }
@@ -495,7 +511,7 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 				s.storeFailed(err) // it may still be gone
 				return struct{}{}, err
 			}
-			s.failedToKeep = false // no number of it is used again
+			s.failedToKeep, s.deleted = false, true // no number of it is used again
 			s.dropCompaction(session.ErrNotFound)
 			s.publish("", feed.SessionUpdate{Deleted: true})
 			s.end(feed.ErrClosed)
@@ -512,6 +528,7 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 	if err != nil {
 		return err
 	}
+	g.cfg.lists.Publish(o.owner, watch.Change{Kind: watch.Removed, Session: session.Session{ID: id}})
 	g.mu.Lock()
 	delete(g.used, o.ref(id))
 	g.mu.Unlock()
@@ -597,15 +614,32 @@ func (g *Group) running() (agents []*Agent) {
 	return agents
 }
 
-// Status is what a session is doing, if it is loaded: the store does not know who waits for a person, nor what is about to start.
-func (o *Sessions) Status(id session.ID) (now session.Status, ok bool) {
-	g := o.group
+// Live is what a session does and needs, given its record in the store. loaded reports whether its agent says so: the store does not know
+// who waits for a person, nor what is about to start.
+func (o *Sessions) Live(s session.Session) (now Live, loaded bool) {
+	g, ref := o.group, o.ref(s.ID)
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if l := g.agents[o.ref(id)]; l != nil && l.loaded() && !l.ended() {
-		now, ok = l.agent.live.Load().(session.Status)
+	l := g.agents[ref]
+	g.mu.Unlock()
+	if l != nil && l.loaded() && !l.ended() {
+		if now, ok := l.agent.live.Load().(Live); ok {
+			return now, true
+		}
 	}
-	return now, ok
+	now.Status = s.Status
+	switch s.Status {
+	case session.Held:
+		now.Needs = watch.Parked
+	case session.Parked:
+		place, known := g.cfg.parks.At(ref)
+		switch {
+		case place.Why == session.ParkedApproval:
+			now.Needs = watch.Approval
+		case !known || !place.Alone:
+			now.Needs = watch.Parked
+		}
+	}
+	return now, false
 }
 
 // Running counts the sessions in which a turn runs.
@@ -632,6 +666,7 @@ func (g *Group) Close() error {
 	g.mu.Unlock()
 	g.stop(feed.ErrClosed)
 	g.loads.Wait()
+	g.cfg.lists.Close()
 	g.unload(g.cfg.loaded.Rest())
 	return nil
 }

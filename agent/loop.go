@@ -187,6 +187,7 @@ func (s *state) waitForCalls() {
 
 // closeAll lets go of everyone who waits.
 func (s *state) closeAll() {
+	s.guard(s.noteStatus)
 	s.queue.Close()
 	s.size.Store(0)
 	s.stopCall(feed.ErrClosed, callEnd{fault: string(session.StopInterrupted)})

@@ -39,8 +39,8 @@ func TestSessionsOfAnotherOwner(t *testing.T) {
 		fails("fork", err)
 		_, err = theirs.ForkOnce(ctx, id, "", session.Stamp{ID: "a"}, func(session.ID) (json.RawMessage, error) { return nil, nil })
 		fails("fork once", err)
-		if now, ok := theirs.Status(id); ok {
-			t.Errorf("status: %s", now)
+		if now, ok := theirs.Live(session.Session{ID: id}); ok {
+			t.Errorf("status: %v", now)
 		}
 		if page, _, err := theirs.List(ctx, session.Query{}); len(page) != 0 || err != nil {
 			t.Errorf("list: %v, %v", page, err)
@@ -49,7 +49,7 @@ func TestSessionsOfAnotherOwner(t *testing.T) {
 			t.Errorf("delete: %v", err)
 		}
 		check(t, "deleted", gone, []session.Ref{{Owner: ann, ID: id}})
-		if _, ok := b.group.For(session.Operator).Status(id); !ok {
+		if _, ok := b.group.For(session.Operator).Live(session.Session{ID: id}); !ok {
 			t.Error("the session is not loaded any more")
 		}
 		check(t, "messages", len(b.history(id)), 2)

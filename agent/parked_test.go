@@ -216,7 +216,7 @@ func TestParkUnloaded(t *testing.T) {
 		defer b.close()
 		b.prompted(id, text("first"))
 		time.Sleep(time.Hour)
-		if _, loaded := b.group.For(session.Operator).Status(id); loaded {
+		if _, loaded := b.group.For(session.Operator).Live(session.Session{ID: id}); loaded {
 			t.Error("a session with a parked turn stays in memory")
 		}
 		s, err := b.group.For(session.Operator).Get(t.Context(), id)

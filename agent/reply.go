@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/agent/tool/arguments"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
+	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -204,6 +205,23 @@ func (rd *round) waitsForPeople() bool {
 	return !slices.ContainsFunc(rd.calls, func(c *toolCall) bool {
 		return !c.done && c.asked == nil && (c.begun.IsZero() || c.tool.Host != tool.Client)
 	})
+}
+
+// needs is what the calls need of a person or a client, though others may go on.
+func (rd *round) needs() (need watch.Need) {
+	if rd == nil {
+		return ""
+	}
+	for _, c := range rd.calls {
+		switch {
+		case c.done:
+		case c.asked != nil:
+			return watch.Approval
+		case !c.begun.IsZero() && c.tool.Host == tool.Client:
+			need = watch.Answer
+		}
+	}
+	return need
 }
 
 // question is a Confirm that nobody has answered yet.

@@ -142,7 +142,8 @@ func TestStatusAtTheEndOfATurn(t *testing.T) {
 		var running int
 		b.group.Close()
 		b.cfg.Ended = func(r report.Turn) {
-			listed, _ = b.group.For(session.Operator).Status(r.Session)
+			now, _ := b.group.For(session.Operator).Live(session.Session{ID: r.Session})
+			listed = now.Status
 			running = b.group.Running()
 		}
 		b.start()
@@ -159,15 +160,15 @@ func TestStatusOfLoadedSessions(t *testing.T) {
 		b := newBench(t, answer("a", "b"), answer("c", "d"), events(time.Hour/2))
 		defer b.close()
 		id := b.session("sim/claude", "")
-		if now, ok := b.group.For(session.Operator).Status(id); ok {
-			t.Errorf("a session that is not loaded is %s", now)
+		if now, ok := b.group.For(session.Operator).Live(session.Session{ID: id}); ok {
+			t.Errorf("a session that is not loaded is %v", now)
 		}
 		want := func(what string) {
 			t.Helper()
 			st, err := b.agent(id).State(t.Context())
-			now, ok := b.group.For(session.Operator).Status(id)
-			if err != nil || !ok || now != st.Session.Status || string(now) != what {
-				t.Errorf("it is %s, its state says %s, %v; want %s", now, st.Session.Status, err, what)
+			now, ok := b.group.For(session.Operator).Live(session.Session{ID: id})
+			if err != nil || !ok || now.Status != st.Session.Status || string(now.Status) != what {
+				t.Errorf("it is %s, its state says %s, %v; want %s", now.Status, st.Session.Status, err, what)
 			}
 		}
 		b.turn(id, "one")

@@ -244,6 +244,31 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 	})
 }
 
+// MarkRead notes that a principal has read the session up to the end of a turn; empty: all of it. It is durable on return. Errors:
+// ErrNoTurn, and those of the store.
+func (a *Agent) MarkRead(ctx context.Context, principal string, upto session.TurnID) error {
+	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
+		ended := s.view.Session.Ended
+		if upto != "" {
+			t := s.view.Turn(upto)
+			if t == nil {
+				return struct{}{}, ErrNoTurn
+			}
+			ended -= s.view.EndedAfter(t)
+		}
+		marked := s.view.Session
+		if !marked.MarkRead(principal, ended) {
+			return struct{}{}, nil
+		}
+		if err := s.store.MarkRead(context.WithoutCancel(s.ctx), s.id, principal, ended); err != nil {
+			return struct{}{}, err
+		}
+		s.view.Session, s.unlisted = marked, true
+		return struct{}{}, nil
+	})
+	return err
+}
+
 // Explanation is what a turn with another model or level would get.
 type Explanation struct {
 	Model    provider.Model

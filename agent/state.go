@@ -20,6 +20,7 @@ import (
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/room"
 	"github.com/thinkd/thinkd/agent/summary"
+	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -36,7 +37,7 @@ type state struct {
 	feed  *feed.Feed
 	owned session.Log // released when the agent ends
 
-	live  atomic.Value // session.Status: see noteStatus
+	live  atomic.Value // Live: see noteStatus
 	busy  atomic.Bool  // a turn works, for a Group to see
 	size  atomic.Int64 // see measure
 	run   *turn        // nil between turns
@@ -56,9 +57,18 @@ type state struct {
 
 	users *atomic.Int32 // calls that use the agent: see loading
 
+	unlisted bool // what lists show has changed, and nobody was told: see noteStatus
+	deleted  bool
+
 	ended        error // set: the loop ends
 	mayReturn    bool  // it ends only to free memory: its models stay loaded as long as it asked for
 	failedToKeep bool  // the store failed
+}
+
+// Live is what a session does at the moment, which the store does not know.
+type Live struct {
+	Status session.Status
+	Needs  watch.Need // of any person; empty: nothing
 }
 
 // waiter is somebody who waits for the end of a turn.
@@ -120,6 +130,7 @@ func (s *state) record(facts ...fact) error {
 	for _, f := range facts {
 		if f.event != nil {
 			s.feed.Publish(f.turn, now, f.event)
+			s.unlisted = s.unlisted || listed(f.event)
 		}
 	}
 	s.used = s.cfg.Now()
@@ -197,6 +208,7 @@ func (s *state) publishWaiting() {
 
 func (s *state) publish(turn session.TurnID, e feed.Event) {
 	s.feed.Publish(turn, s.cfg.Now().UnixMilli(), e)
+	s.unlisted = s.unlisted || listed(e)
 }
 
 // publishGrowth tells what a call said, in one update that stands for as many pieces as there are ends.
@@ -443,12 +455,52 @@ func (s *state) status() session.Status {
 	return session.Idle
 }
 
-// noteStatus lets the group know what the session is doing, for lists, and whether the daemon may end.
+// needs is what the session needs of a person.
+func (s *state) needs() watch.Need {
+	if s.run != nil {
+		if need := s.run.round.needs(); need != "" {
+			return need
+		}
+	}
+	shown := s.parkedNow()
+	if shown != nil && shown.Resumes == session.ResumesOnRequest || s.status() == session.Held {
+		return watch.Parked
+	}
+	return ""
+}
+
+// noteStatus lets the group know what the session is doing, for lists, and whether the daemon may end. It tells those who watch the
+// list if that has changed, or anything else that lists show. It runs after each step of the loop, so what a step changes is one change.
 func (s *state) noteStatus() {
 	s.busy.Store(s.works() || s.compacting != nil)
-	if now := s.status(); s.live.Load() != now {
+	now := Live{s.status(), s.needs()}
+	if before := s.live.Load(); before != now {
 		s.live.Store(now)
+		s.unlisted = s.unlisted || before != nil
 	}
+	if s.unlisted {
+		s.unlisted = false
+		s.list(now)
+	}
+}
+
+// list tells those who watch the list how the session is now.
+func (s *state) list(now Live) {
+	if s.cfg.lists == nil || s.deleted || !s.cfg.lists.Watched(s.ref.Owner) {
+		return
+	}
+	record := s.view.Session.Changing()
+	record.Status, record.Usage = now.Status, s.usage()
+	s.cfg.lists.Publish(s.ref.Owner, watch.Change{Kind: watch.Changed, Session: record, Needs: now.Needs})
+}
+
+// listed reports whether an event changes what lists show of a session, in addition to its Live.
+func listed(e feed.Event) bool {
+	switch e.(type) {
+	case feed.PromptStored, feed.TurnStart, feed.TurnEnd, feed.UsageTotal, feed.SessionUpdate:
+		return true
+	}
+	return false
 }
 
 // measure takes note of what the session holds. It is for the load and for moments after which nothing of it runs.

@@ -43,6 +43,7 @@ func describe(methods []method.Method[*client], version string) ([]byte, error) 
 		unasked = append(unasked, method.Notification{Name: e.Method(), Params: params})
 	}
 	unasked = append(unasked, method.Notification{Name: "stale", Params: staleSchema()}, method.Notification{Name: "auth_update", Params: schemas.Whole(reflect.TypeFor[authUpdate]())},
+		method.Notification{Name: "list_update", Params: schemas.Whole(reflect.TypeFor[listUpdate]())},
 		method.Notification{Name: "ask_delta", Params: schemas.Whole(reflect.TypeFor[askDelta]())})
 	return method.OpenRPC("thinkd", version, methods, examples(), unasked, schemas)
 }

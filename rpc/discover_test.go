@@ -138,7 +138,7 @@ func TestDiscoverNative(t *testing.T) {
 	}
 	checkReferences(t, doc)
 	told := doc.Get("x-notifications.#.name").String()
-	names := []string{"stale", "auth_update", "ask_delta"}
+	names := []string{"stale", "auth_update", "ask_delta", "list_update"}
 	for _, e := range feed.Events() {
 		names = append(names, e.Method())
 	}

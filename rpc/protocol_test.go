@@ -96,7 +96,7 @@ func TestProtocolHeadings(t *testing.T) {
 		notifications = append(notifications, e.Method())
 	}
 	same(t, "method", under(sections, "Methods"), methods)
-	same(t, "notification", under(sections, "Notifications"), append(notifications, "stale", "auth_update", "ask_delta"))
+	same(t, "notification", under(sections, "Notifications"), append(notifications, "stale", "auth_update", "ask_delta", "list_update"))
 }
 
 func TestProtocolErrors(t *testing.T) {
@@ -147,6 +147,7 @@ func TestProtocolWords(t *testing.T) {
 		{"Words/Reasoning", "../provider", "Reason", nil},
 		{"Words/Block", "../provider", "ThinkingKind", nil},
 		{"Words/Session", "../session", "Status", nil},
+		{"Words/Session", "../agent/watch", "Need", nil},
 		{"Words/Message", "../session", "Incomplete", nil},
 		{"Words/Message", "../provider", "Role", nil},
 		{"Methods/models/list", "../provider", "ControlKind", nil},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -195,26 +196,39 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 	if err != nil {
 		return listResult{}, err
 	}
+	return c.listPage(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
+}
+
+// listPage lists sessions, as many as fit.
+func (c *client) listPage(ctx context.Context, q session.Query) (listResult, error) {
 	for {
-		page, next, err := c.Sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
+		page, next, err := c.Sessions().List(ctx, q)
 		if err != nil {
 			return listResult{}, err
 		}
 		if n := fitting(page, c.server.out.Room()); n < len(page) {
-			limit = n // a cursor is where a page ends: ask for a page that ends there
+			q.Limit = n // a cursor is where a page ends: ask for a page that ends there
 			continue
 		}
 		r := listResult{Sessions: make([]wire.Session, 0, len(page)), Next: next}
 		for _, s := range page {
-			if now, ok := c.Sessions().Status(s.ID); ok && s.Status != session.Damaged {
-				s.Status = now
+			var now agent.Live
+			if s.Status != session.Damaged {
+				now, _ = c.Sessions().Live(s)
+				s.Status = now.Status
 			}
-			// If the row has lost the chosen level since, the next turn reports it.
-			model, decision, _ := c.Sessions().Decide(s.Settings, session.Override{})
-			r.Sessions = append(r.Sessions, wire.NewSession(s, wire.ModelOf(model, decision)))
+			r.Sessions = append(r.Sessions, c.listed(watch.Change{Session: s, Needs: now.Needs}))
 		}
 		return r, nil
 	}
+}
+
+// listed shows a session in a list. If the row has lost the chosen level since, the next turn reports it.
+func (c *client) listed(now watch.Change) wire.Session {
+	model, decision, _ := c.Sessions().Decide(now.Session.Settings, session.Override{})
+	w := wire.NewSession(now.Session, wire.ModelOf(model, decision))
+	w.Needs = now.NeedsOf(c.Principal.Name)
+	return w
 }
 
 // fitting is how many sessions have room in an answer, one at least.

@@ -408,8 +408,8 @@ var (
 // shown is what came back, without what differs from one play to the next.
 func (s *stage) shown(heard []string) (replies, updates string) {
 	s.name()
-	for _, message := range heard {
-		if message == "" {
+	for i, message := range heard {
+		if message == "" || i+1 < len(heard) && mayMerge(message) != "" && mayMerge(message) == mayMerge(heard[i+1]) {
 			continue
 		}
 		text := anyID.ReplaceAllStringFunc(message, func(id string) string { return strconv.Quote(s.names[strings.Trim(id, `"`)]) })
@@ -427,6 +427,17 @@ func (s *stage) shown(heard []string) (replies, updates string) {
 	return replies, updates
 }
 
+// mayMerge is what a change of the list has in common with a later one that takes its place if the client is slow: it is slow in some
+// plays, and not in others. It is empty for anything else.
+func mayMerge(message string) string {
+	m := gjson.Parse(message)
+	if m.Get("method").Str != "list_update" || m.Get("params.changed.#").Int() != 1 {
+		return ""
+	}
+	s := m.Get("params.changed.0")
+	return s.Get("session_id").Str + s.Get("status").Str + s.Get("needs").Str
+}
+
 // checkSeq: a session's updates have numbers without a gap, but for what attaching anew covers.
 func (s *stage) checkSeq() {
 	last := map[string]int64{}
@@ -438,6 +449,7 @@ func (s *stage) checkSeq() {
 			clear(last)
 		case m.Get("method").String() == "stale":
 			delete(last, id)
+		case m.Get("method").String() == "list_update": // it has no number
 		case m.Get("result.seq").Exists():
 			id, seq := m.Get("result.session.session_id").String(), m.Get("result.seq").Int()
 			last[id] = seq

@@ -14,6 +14,7 @@ import (
 type Place struct {
 	Ref        session.Ref
 	Turn       session.TurnID
+	Why        session.ParkReason
 	Credential string // of its calls; empty: it makes none when it resumes
 	Until      int64  // Unix milliseconds; 0: not known
 	Ends       int64  // Unix milliseconds: then the turn ends; 0: never
@@ -24,7 +25,7 @@ type Place struct {
 // New is the place of a turn that is parked. limit is how long a turn may be parked because a call failed.
 func New(ref session.Ref, t *session.Turn, limit time.Duration) Place {
 	p := t.Parked
-	place := Place{Ref: ref, Turn: t.ID, Until: p.Until, Ends: t.Prompt.Deadline, Alone: p.Resumes == session.ResumesAlone}
+	place := Place{Ref: ref, Turn: t.ID, Why: p.Why, Until: p.Until, Ends: t.Prompt.Deadline, Alone: p.Resumes == session.ResumesAlone}
 	if p.Why == session.ParkedQuota || p.Why == session.ParkedOutage {
 		place.Credential = t.Start.Model.Provider
 		if p.Payer != nil {

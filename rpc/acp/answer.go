@@ -32,6 +32,7 @@ func (th *thread) answer(turn session.TurnID, end *feed.TurnEnd, err error) {
 	switch {
 	case err != nil:
 		reply(nil, err)
+		return
 	case stopWords[end.StopReason] != "":
 		reply(promptResult{stopWords[end.StopReason], th.ride(nil)}, nil)
 	case end.Error != nil:
@@ -42,6 +43,16 @@ func (th *thread) answer(turn session.TurnID, end *feed.TurnEnd, err error) {
 		reply(nil, e)
 	default: // interrupted
 		reply(nil, &conn.Error{Code: conn.CodeClosing, Message: "the daemon went down in this turn"})
+	}
+	th.markRead(turn)
+}
+
+// markRead notes that a person has read the session up to the end of a turn: the editor shows it to the one who prompted.
+func (th *thread) markRead(turn session.TurnID) {
+	ctx := th.e.Conn.Context()
+	err := th.e.Sessions().Do(ctx, th.id, func(a *agent.Agent) error { return a.MarkRead(ctx, th.e.Principal.Name, turn) })
+	if err != nil {
+		th.e.Log().Debug("a turn is not marked as read", "session", th.id, "turn", turn, "err", err)
 	}
 }
 

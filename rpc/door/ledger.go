@@ -13,7 +13,7 @@ import (
 )
 
 // ledger is what a door has to know of the messages that pass: which requests have no answer yet, what the client said of
-// itself, and up to where it has followed which session. It reads a client's message exactly as the daemon does
+// itself, and up to where it has followed which session, and whether it watches the list. It reads a client's message exactly as the daemon does
 // (conn.Parse), so that both agree on what will be answered, and how.
 type ledger struct {
 	mu       sync.Mutex
@@ -22,7 +22,7 @@ type ledger struct {
 	dialect  *dialect
 	hello    json.RawMessage     // params of the initialize that was answered
 	followed map[string]*session // by id
-
+	watches  bool                // the client is subscribed to the list of sessions
 }
 
 // session is what is known of a session that the client follows.
@@ -79,6 +79,10 @@ var nativeDialect = &dialect{
 			l.followed[a.session] = &session{seq: r.Get("seq").Uint()}
 		case "session/detach", "session/delete":
 			delete(l.followed, a.session)
+		case "session/watch":
+			l.watches = true
+		case "session/unwatch":
+			l.watches = false
 		}
 	},
 	again: func(*ledger) []repeated { return nil },
@@ -281,13 +285,16 @@ func (l *ledger) introduction() (list []repeated) {
 	return append(list, l.dialect.again(l)...)
 }
 
-// stale is a notification for each session that the client follows.
+// stale is a notification for each session that the client follows, and for the list.
 func (l *ledger) stale() [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var messages [][]byte
 	for _, id := range slices.Sorted(maps.Keys(l.followed)) {
 		messages = append(messages, Stale(id, l.followed[id].seq))
+	}
+	if l.watches {
+		messages = append(messages, ListStale())
 	}
 	return messages
 }

@@ -55,3 +55,26 @@ func BenchmarkDoorDelta(b *testing.B) {
 		b.Error(f.seq)
 	}
 }
+
+// A client that watches the list of sessions learns that it missed changes.
+func TestDoorKnowsWhoWatchesTheList(t *testing.T) {
+	l := newLedger(nativeDialect)
+	call := func(method, answer string) {
+		l.sent([]byte(conntest.Request(1, method, `{}`)))
+		l.received([]byte(`{"jsonrpc":"2.0","id":1,` + answer + `}`))
+	}
+	call("session/watch", `"error":{}`)
+	if got := l.stale(); len(got) != 0 {
+		t.Errorf("after a failure: %s", got)
+	}
+	call("session/watch", `"result":{"sessions":[]}`)
+	for range 2 { // until it watches again, or no more
+		if got := l.stale(); len(got) != 1 || string(got[0]) != `{"jsonrpc":"2.0","method":"list_update","params":{"stale":true}}` {
+			t.Errorf("%s", got)
+		}
+	}
+	call("session/unwatch", `"result":{}`)
+	if got := l.stale(); len(got) != 0 {
+		t.Errorf("after unwatch: %s", got)
+	}
+}

@@ -94,6 +94,14 @@ func Stale(session string, after uint64) []byte {
 	return append(out, `}}`...)
 }
 
+// ListUpdate is the notification that the list of sessions changed.
+func ListUpdate(params []byte) []byte {
+	return append(append([]byte(`{"jsonrpc":"2.0","method":"list_update","params":`), params...), '}')
+}
+
+// ListStale is the last ListUpdate of a subscription: the client missed changes. A door sends it too, for a daemon that has ended.
+func ListStale() []byte { return ListUpdate([]byte(`{"stale":true}`)) }
+
 // StopParams say for how long a stop waits until no turn runs.
 type StopParams struct {
 	WaitMS int64 `json:"wait_ms"`

@@ -9,7 +9,7 @@ import (
 
 // Principal is the one for whom the requests of a connection are made.
 type Principal struct {
-	Name   string        // for logs
+	Name   string        // for logs, and for the marks of what the principal has read
 	Owner  session.Owner // whose sessions they are about
 	Rights []Right       // what the principal may do
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
+	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
@@ -33,10 +34,13 @@ type Sessions interface {
 	// one has ended meanwhile.
 	Do(ctx context.Context, id session.ID, f func(*agent.Agent) error) error
 
-	// Get and List read what is stored. Status is what a session does now; ok is false if nothing of it is loaded.
+	// Get and List read what is stored. Live is what a session does now, given its record; loaded is false if its agent is not loaded.
 	Get(ctx context.Context, id session.ID) (session.Session, error)
 	List(ctx context.Context, q session.Query) (page []session.Session, next string, err error)
-	Status(id session.ID) (now session.Status, ok bool)
+	Live(s session.Session) (now agent.Live, loaded bool)
+
+	// Watch subscribes to the changes of all these sessions. The caller closes the subscription.
+	Watch() *watch.Subscription
 
 	// Delete ends what the session is doing and removes it. Deleting what is not there is a success.
 	Delete(ctx context.Context, id session.ID) error

@@ -9,6 +9,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -31,6 +32,7 @@ type Session struct {
 	Usage     provider.Usage             `json:"usage"`
 	Metadata  map[string]json.RawMessage `json:"metadata"`
 	Grants    []tool.Grant               `json:"grants,omitempty"` // in effect; not in lists
+	Needs     watch.Need                 `json:"needs,omitempty"`  // of a person; only in lists
 }
 
 // NewSession shows a session whose next turn gets a model.

@@ -282,6 +282,8 @@ export type ModelThinking = {
 	as_of?: string;
 };
 
+export type Need = "approval" | "answer" | "parked" | "read";
+
 export type NewTool = {
 	name: string;
 	description?: string;
@@ -505,6 +507,7 @@ export type Session = {
 	usage: Usage;
 	metadata: Record<string, unknown>;
 	grants?: Grant[];
+	needs?: Need;
 };
 
 export type SessionStatus = "idle" | "running" | "waiting" | "parked" | "held" | "damaged";
@@ -971,6 +974,29 @@ export interface Methods {
 			next_cursor?: string;
 		};
 	};
+	/** Returns the first page of sessions, and subscribes this connection to the changes of the list. */
+	"session/watch": {
+		params: {
+			limit?: number;
+		};
+		result: {
+			sessions: Session[];
+			next_cursor?: string;
+		};
+	};
+	/** Ends the subscription to the list of sessions. */
+	"session/unwatch": {
+		params: {};
+		result: Record<string, unknown>;
+	};
+	/** Marks a session as read. */
+	"session/read": {
+		params: {
+			session_id: string;
+			turn_id?: string;
+		};
+		result: Record<string, unknown>;
+	};
 	/** Creates a session that continues from a message of this one. Both share the messages up to it. */
 	"session/fork": {
 		params: {
@@ -1375,6 +1401,12 @@ export interface Notifications {
 		code?: string;
 		expires_in_ms?: number;
 		error?: Error;
+	};
+	list_update: {
+		created?: Session[];
+		changed?: Session[];
+		removed?: string[];
+		stale?: boolean;
 	};
 	ask_delta: {
 		session_id: string;

@@ -1,0 +1,211 @@
+package watch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/session"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func changed(id string, title string) Change {
+	return Change{Kind: Changed, Session: session.Session{ID: session.ID(id), Title: title}}
+}
+
+// take is what waits, in words.
+func take(t *testing.T, s *Subscription) (words []string) {
+	t.Helper()
+	changes, err := s.Take(1 << 30)
+	if err != nil {
+		words = append(words, "stale")
+	}
+	for _, c := range changes {
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %s %s", []string{"created", "changed", "removed"}[c.Kind], c.Session.ID, c.Session.Title)))
+	}
+	return words
+}
+
+func TestMerge(t *testing.T) {
+	for name, tc := range map[string]struct {
+		changes []Change
+		want    []string
+	}{
+		"two sessions":         {[]Change{changed("a", "1"), changed("b", "2")}, []string{"changed a 1", "changed b 2"}},
+		"the last one counts":  {[]Change{changed("a", "1"), changed("b", "2"), changed("a", "3")}, []string{"changed b 2", "changed a 3"}},
+		"created, changed":     {[]Change{{Session: session.Session{ID: "a"}}, changed("a", "1")}, []string{"created a 1"}},
+		"changed, removed":     {[]Change{changed("a", "1"), {Kind: Removed, Session: session.Session{ID: "a"}}}, []string{"removed a"}},
+		"created, removed":     {[]Change{{Session: session.Session{ID: "a"}}, {Kind: Removed, Session: session.Session{ID: "a"}}}, []string{"removed a"}},
+		"nothing after an end": {[]Change{{Kind: Removed, Session: session.Session{ID: "a"}}, changed("a", "1")}, []string{"removed a"}},
+	} {
+		h := NewHub()
+		s := h.Subscribe(session.Operator)
+		for _, c := range tc.changes {
+			h.Publish(session.Operator, c)
+		}
+		if got := take(t, s); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+		if got := take(t, s); got != nil {
+			t.Errorf("%s: again: %q", name, got)
+		}
+		if s.bytes != 0 || len(s.places) != 0 {
+			t.Errorf("%s: %d bytes, %d places are left", name, s.bytes, len(s.places))
+		}
+		s.Close()
+	}
+}
+
+// A subscriber gets the changes of its owner's sessions, from its subscription on until it closes it.
+func TestSubscribers(t *testing.T) {
+	h, ann := NewHub(), session.Owner{Tenant: "acme", User: "ann"}
+	h.Publish(session.Operator, changed("a", "before"))
+	ours, again, hers := h.Subscribe(session.Operator), h.Subscribe(session.Operator), h.Subscribe(ann)
+	h.Publish(session.Operator, changed("a", "1"))
+	h.Publish(ann, changed("b", "2"))
+	again.Close()
+	again.Close()
+	h.Publish(session.Operator, changed("c", "3"))
+	for name, tc := range map[string]struct {
+		sub  *Subscription
+		want []string
+	}{"ours": {ours, []string{"changed a 1", "changed c 3"}}, "hers": {hers, []string{"changed b 2"}}, "closed": {again, []string{"stale"}}} {
+		if got := take(t, tc.sub); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+	if !h.Watched(ann) || !h.Watched(session.Operator) {
+		t.Error("nobody watches")
+	}
+	hers.Close()
+	if h.Watched(ann) || len(h.subs) != 1 {
+		t.Error("she still watches")
+	}
+	h.Close()
+	h.Publish(session.Operator, changed("d", "4"))
+	for name, s := range map[string]*Subscription{"before": ours, "after": h.Subscribe(session.Operator)} {
+		if got := take(t, s); !slices.Equal(got, []string{"stale"}) {
+			t.Errorf("%s the end: %q", name, got)
+		}
+		s.Close()
+	}
+}
+
+// What waits for a subscriber that does not read is bounded, in sessions and in bytes. Changes of one session take the room of one.
+func TestSlowSubscriber(t *testing.T) {
+	h := NewHub()
+	one := h.Subscribe(session.Operator)
+	for i := range 100_000 {
+		h.Publish(session.Operator, changed("a", fmt.Sprint(i)))
+	}
+	if got := take(t, one); !slices.Equal(got, []string{"changed a 99999"}) {
+		t.Errorf("one session: %q", got)
+	}
+	one.Close()
+	for name, tc := range map[string]struct {
+		title string
+		fit   int
+	}{"many": {"", maxWaiting}, "large": {strings.Repeat("x", 1<<20), 3}} {
+		s := h.Subscribe(session.Operator)
+		notified := 0
+		s.Notify(func() { notified++ })
+		for i := range tc.fit {
+			h.Publish(session.Operator, changed(fmt.Sprint(i), tc.title))
+		}
+		if got := s.waiting.Len(); got != tc.fit || notified != 2 {
+			t.Errorf("%s: %d wait, %d notifications; want %d and 2", name, got, notified, tc.fit)
+		}
+		for i := range 10 {
+			h.Publish(session.Operator, changed(fmt.Sprint("more", i), tc.title))
+		}
+		if got := take(t, s); !slices.Equal(got, []string{"stale"}) || s.bytes != 0 || len(s.places) != 0 || notified != 3 {
+			t.Errorf("%s: %q, %d bytes, %d notifications", name, got, s.bytes, notified)
+		}
+		s.Close()
+	}
+}
+
+// Take stops at its bound, and returns one change that is larger.
+func TestTake(t *testing.T) {
+	h := NewHub()
+	s := h.Subscribe(session.Operator)
+	defer s.Close()
+	for _, id := range []string{"a", "b", "c"} {
+		h.Publish(session.Operator, changed(id, strings.Repeat("x", 1<<10)))
+	}
+	for _, want := range []int{2, 1, 0} {
+		got, err := s.Take(5 << 10)
+		if len(got) != want || err != nil {
+			t.Errorf("took %d, %v; want %d", len(got), err, want)
+		}
+	}
+	h.Publish(session.Operator, changed("d", strings.Repeat("x", 1<<20)))
+	if got, _ := s.Take(1); len(got) != 1 {
+		t.Errorf("took %d", len(got))
+	}
+}
+
+// Sessions publish while subscribers come, read, and go. Each that stays has the last change of each session in the end.
+func TestTogether(t *testing.T) {
+	const sessions, changes = 8, 500
+	h := NewHub()
+	stays := h.Subscribe(session.Operator)
+	defer stays.Close()
+	var running sync.WaitGroup
+	for i := range sessions {
+		running.Go(testgo.Guard(t, func() { // ends with its changes
+			for n := range changes {
+				h.Publish(session.Operator, changed(fmt.Sprint(i), fmt.Sprint(n)))
+			}
+		}))
+		running.Go(testgo.Guard(t, func() { // ends with its subscriptions
+			for range changes {
+				s := h.Subscribe(session.Operator)
+				s.Notify(func() {})
+				if _, err := s.Take(1 << 20); err != nil {
+					t.Error(err)
+				}
+				s.Close()
+			}
+		}))
+	}
+	last := make(map[session.ID]string)
+	read := func() {
+		list, err := stays.Take(1 << 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			last[c.Session.ID] = c.Session.Title
+		}
+	}
+	for range changes {
+		read()
+	}
+	running.Wait()
+	read()
+	for i := range sessions {
+		if got := last[session.ID(fmt.Sprint(i))]; got != fmt.Sprint(changes-1) {
+			t.Errorf("session %d: %q", i, got)
+		}
+	}
+}
+
+func TestNeedsOf(t *testing.T) {
+	s := session.Session{Ended: 3, Read: map[string]int{"ann": 3, "bob": 2}}
+	for _, tc := range []struct {
+		needs     Need
+		principal string
+		want      Need
+	}{{"", "ann", ""}, {"", "bob", Read}, {"", "eve", Read}, {Approval, "bob", Approval}, {Parked, "ann", Parked}} {
+		if got := (Change{Session: s, Needs: tc.needs}).NeedsOf(tc.principal); got != tc.want {
+			t.Errorf("%q for %s: %q, want %q", tc.needs, tc.principal, got, tc.want)
+		}
+	}
+}
