@@ -28,31 +28,24 @@ func (p *program) sessionsCommand() *cobra.Command {
 func (p *program) sessionsListCommand() *cobra.Command {
 	var query, cwd string
 	var limit int
+	var watch bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List sessions, newest first, with the tokens they used and what they cost", Args: cobra.NoArgs,
+		Long: `List sessions, newest first, with the tokens they used and what they cost. With --watch,
+the command then shows each change of a session in a line, until you interrupt it.`,
 		RunE: p.onDaemon(func(link *door.Link, _ []string) error {
-			w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+			if watch {
+				return p.watchSessions(link, limit)
+			}
+			w := p.table()
 			params := present("query", query, "cwd", cwd)
 			for left := limit; left > 0; {
 				params["limit"] = min(left, 1000)
-				var page struct {
-					Sessions []struct {
-						ID      string `json:"session_id"`
-						Title   string
-						Status  string
-						Updated int64
-						Model   struct{ Provider, ID string }
-						Usage   provider.Usage
-					}
-					Next string `json:"next_cursor"`
-				}
+				var page sessionPage
 				if err := link.Call("session/list", params, &page); err != nil {
 					return err
 				}
-				for _, s := range page.Sessions {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s/%s\t%d tokens\t%v\t%s\n", s.ID, time.UnixMilli(s.Updated).Format("2006-01-02 15:04"),
-						s.Status, s.Model.Provider, s.Model.ID, s.Usage.Input+s.Usage.Output, s.Usage.Cost, s.Title)
-				}
+				page.print(w)
 				left -= len(page.Sessions)
 				if page.Next == "" {
 					break
@@ -65,7 +58,94 @@ func (p *program) sessionsListCommand() *cobra.Command {
 	cmd.Flags().StringVar(&query, "query", "", "only sessions whose title contains `TEXT`")
 	cmd.Flags().StringVar(&cwd, "cwd", "", "only sessions with this working `DIR`")
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most `N` sessions")
+	cmd.Flags().BoolVar(&watch, "watch", false, "then show what changes")
+	cmd.MarkFlagsMutuallyExclusive("watch", "query")
+	cmd.MarkFlagsMutuallyExclusive("watch", "cwd")
 	return cmd
+}
+
+func (p *program) table() *tabwriter.Writer { return tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0) }
+
+// sessionPage is what session/list and session/watch return.
+type sessionPage struct {
+	Sessions []listedSession
+	Next     string `json:"next_cursor"`
+}
+
+type listedSession struct {
+	ID      string `json:"session_id"`
+	Title   string
+	Status  string
+	Needs   string
+	Updated int64
+	Model   struct{ Provider, ID string }
+	Usage   provider.Usage
+}
+
+// needs says in words what a session needs of a person. Of a parked turn and a held queue the status says it.
+var needs = map[string]string{"approval": ", needs approval", "answer": ", needs a tool result", "read": ", unread"}
+
+func (page sessionPage) print(w io.Writer) {
+	for _, s := range page.Sessions {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s/%s\t%d tokens\t%v\t%s\n", s.ID, time.UnixMilli(s.Updated).Format("2006-01-02 15:04"),
+			s.Status+needs[s.Needs], s.Model.Provider, s.Model.ID, s.Usage.Input+s.Usage.Output, s.Usage.Cost, s.Title)
+	}
+}
+
+// watchSessions lists sessions, and then shows what changes.
+func (p *program) watchSessions(link *door.Link, limit int) error {
+	for {
+		var page sessionPage
+		if err := link.Call("session/watch", map[string]any{"limit": limit}, &page); err != nil {
+			return err
+		}
+		w := p.table()
+		page.print(w)
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		if err := p.showChanges(link); err != nil {
+			return err
+		}
+	}
+}
+
+// showChanges returns when changes were missed.
+func (p *program) showChanges(link *door.Link) error {
+	for {
+		n, err := link.Next()
+		if err != nil {
+			return err
+		}
+		if n.Method != "list_update" {
+			continue
+		}
+		var u struct {
+			Created, Changed []listedSession
+			Removed          []string
+			Stale            bool
+		}
+		if err := json.Unmarshal(n.Params, &u); err != nil {
+			return fmt.Errorf("%s: %w", n.Method, err)
+		}
+		now := time.Now().Format("15:04:05")
+		line := func(what string, s listedSession) {
+			_, failed := fmt.Fprintf(p.out, "%s  %-7s  %s  %s  %s\n", now, what, s.ID, s.Status+needs[s.Needs], s.Title)
+			err = errors.Join(err, failed)
+		}
+		for _, s := range u.Created {
+			line("created", s)
+		}
+		for _, s := range u.Changed {
+			line("changed", s)
+		}
+		for _, id := range u.Removed {
+			line("removed", listedSession{ID: id})
+		}
+		if err != nil || u.Stale {
+			return err
+		}
+	}
 }
 
 func (p *program) sessionsShowCommand() *cobra.Command {

@@ -294,8 +294,9 @@ func TestContinueHint(t *testing.T) {
 			}
 			d.tell("turn_end", map[string]any{"turn_id": "T", "stop_reason": tt.stop})
 			asked := d.requests()
+			const read = `session/read {"session_id":"S"}`
 			if tt.want != "" || tt.refused {
-				if diff := cmp.Diff([]string{`session/continue {"dry_run":true,"session_id":"S"}`}, asked); diff != "" {
+				if diff := cmp.Diff([]string{read, `session/continue {"dry_run":true,"session_id":"S"}`}, asked); diff != "" {
 					t.Fatalf("requests (-want +got):\n%s", diff)
 				}
 				var e *conn.Error
@@ -303,7 +304,7 @@ func TestContinueHint(t *testing.T) {
 					e = &conn.Error{Message: "nothing to continue"}
 				}
 				d.answer(parts, e)
-			} else if asked != nil {
+			} else if len(asked) != 1 || asked[0] != read {
 				t.Errorf("it asks %q", asked)
 			}
 			text := strings.Join(d.whole(200, plain), "\n")

@@ -330,7 +330,7 @@ func TestParked(t *testing.T) {
 	}
 	d.tell("turn_end", map[string]any{"turn_id": "T", "stop_reason": "end_turn"})
 	d.enter("/resume", false)
-	d.sent(`session/queue {"resume":true,"session_id":"S"}`)
+	d.sent(`session/read {"session_id":"S"}`, `session/queue {"resume":true,"session_id":"S"}`)
 
 	// A chat that attaches shows a parked turn below its messages.
 	c := newConversation()

@@ -138,10 +138,18 @@ func (t *talk) notified(u update) {
 	default:
 		last := t.turn
 		t.apply(u, t.now())
+		if u.Method == "turn_end" {
+			t.read(t.id)
+		}
 		if u.Method == "turn_end" && u.Turn == last && unfinished(u.Stop) && len(t.queue) == 0 {
 			t.offerToContinue()
 		}
 	}
+}
+
+// read marks a session as read. Nobody has to know if that fails.
+func (t *talk) read(id string) {
+	t.send("session/read", map[string]any{"session_id": id}, func(door.Answer) {})
 }
 
 // create begins a session.
@@ -196,6 +204,7 @@ func (t *talk) follow(id string, after uint64) {
 		if err := t.attach(a, t.now()); err != nil {
 			t.add(failure, "", err.Error())
 		}
+		t.read(id)
 		if len(a.Messages) > 0 && t.turn == "" && len(t.queue) == 0 {
 			t.offerToContinue()
 		}

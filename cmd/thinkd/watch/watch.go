@@ -62,6 +62,8 @@ func (v View) Turn(ctx context.Context, link *door.Link, open func() (session.ID
 			return err
 		}
 	}
+	link.Notify = nil
+	_ = link.Call("session/read", map[string]any{"session_id": id, "turn_id": w.asked.Turn}, nil) // the turn has ended, whether this works or not
 	return w.failed
 }
 
