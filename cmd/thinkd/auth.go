@@ -31,11 +31,7 @@ func (p *program) authCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 	}
 	set.RunE = p.onDaemon(func(link *door.Link, args []string) error {
-		key, err := p.readKey(set.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		return p.setKey(link, args[0], key)
+		return p.askKey(set.Context(), link, args[0])
 	})
 	cmd.AddCommand(set,
 		&cobra.Command{
@@ -77,6 +73,15 @@ func (p *program) showAuth(link *door.Link) error {
 	return w.Flush()
 }
 
+// askKey reads a provider's key and stores it.
+func (p *program) askKey(ctx context.Context, link *door.Link, provider string) error {
+	key, err := p.readKey(ctx, provider)
+	if err != nil {
+		return err
+	}
+	return p.setKey(link, provider, key)
+}
+
 func (p *program) setKey(link *door.Link, provider, key string) error {
 	var s authState
 	if err := link.Call("auth/set_key", map[string]any{"provider": provider, "key": key}, &s); err != nil {
@@ -114,6 +119,24 @@ func (p *program) readKey(ctx context.Context, provider string) (string, error) 
 			return string(typed), err
 		}
 	}
+	text, err := await(ctx, read)
+	if err != nil && err != io.EOF {
+		return "", fmt.Errorf("reading the key: %w", err)
+	}
+	key := strings.TrimSpace(text)
+	if key == "" {
+		return "", errors.New("no key on standard input; `thinkd auth logout` removes one")
+	}
+	return key, nil
+}
+
+// readLine reads a line from a terminal, which returns one line for each read. Its error is io.EOF if there is no more.
+func (p *program) readLine(ctx context.Context) (string, error) {
+	return await(ctx, func() (string, error) { return bufio.NewReader(p.in).ReadString('\n') })
+}
+
+// await waits for a read that cannot be interrupted, or for the end of ctx.
+func await(ctx context.Context, read func() (string, error)) (string, error) {
 	type line struct {
 		text string
 		err  error
@@ -127,14 +150,7 @@ func (p *program) readKey(ctx context.Context, provider string) (string, error) 
 	case <-ctx.Done():
 		return "", errInterrupted
 	case l := <-lines:
-		if l.err != nil && l.err != io.EOF {
-			return "", fmt.Errorf("reading the key: %w", l.err)
-		}
-		key := strings.TrimSpace(l.text)
-		if key == "" {
-			return "", errors.New("no key on standard input; `thinkd auth logout` removes one")
-		}
-		return key, nil
+		return l.text, l.err
 	}
 }
 

@@ -6,9 +6,12 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/chat"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
+	"github.com/thinkd/thinkd/cmd/thinkd/welcome"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 func (p *program) chatCommand() *cobra.Command {
@@ -25,26 +28,7 @@ the commands and the keys.
 A turn continues after you leave. To return to it, use thinkd chat --session ID.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			in, inFile := p.in.(*os.File)
-			out, outFile := printable.Bare(p.out).(*os.File)
-			if !inFile || !outFile {
-				return errors.New("chat needs files as its standard input and output")
-			}
-			params := present("model_id", model, "thinking_level", thinking, "agent", agent)
-			if dir, err := os.Getwd(); err == nil { // else the session just has none
-				params["cwd"] = dir
-			}
-			term := p.getenv("TERM")
-			screen := printable.IsTerminal(in) && printable.IsTerminal(out) && term != "dumb" && (term != "" || os.PathSeparator == '\\')
-			err := chat.Run(cmd.Context(), chat.Config{
-				In: in, Out: out, Env: os.Environ(), Session: session, New: params,
-				Plain: plain || !screen, Echo: printable.IsTerminal(in), Colour: p.getenv("NO_COLOR") == "",
-				Dial: p.dialQuietly,
-			})
-			if errors.Is(err, chat.ErrFailed) {
-				return errReported
-			}
-			return err
+			return p.chat(cmd.Context(), session, present("model_id", model, "thinking_level", thinking, "agent", agent), plain)
 		},
 	}
 	cmd.Flags().StringVar(&model, "model", "", "start with this model `ID`, as provider/id")
@@ -56,6 +40,55 @@ A turn continues after you leave. To return to it, use thinkd chat --session ID.
 		cmd.MarkFlagsMutuallyExclusive("session", flag)
 	}
 	return cmd
+}
+
+// chat runs a chat with a session, or with a new one that has these params.
+func (p *program) chat(ctx context.Context, session string, params map[string]any, plain bool) error {
+	in, inFile := p.in.(*os.File)
+	out, outFile := printable.Bare(p.out).(*os.File)
+	if !inFile || !outFile {
+		return errors.New("chat needs files as its standard input and output")
+	}
+	if dir, err := os.Getwd(); err == nil { // else the session just has none
+		params["cwd"] = dir
+	}
+	kind := p.getenv("TERM")
+	screen := printable.IsTerminal(in) && printable.IsTerminal(out) && kind != "dumb" && (kind != "" || os.PathSeparator == '\\')
+	err := chat.Run(ctx, chat.Config{
+		In: in, Out: out, Env: os.Environ(), Session: session, New: params,
+		Plain: plain || !screen, Echo: printable.IsTerminal(in), Colour: p.getenv("NO_COLOR") == "",
+		Dial: p.dialQuietly,
+	})
+	if errors.Is(err, chat.ErrFailed) {
+		return errReported
+	}
+	return err
+}
+
+// start is thinkd without a command: in a terminal a welcome and then the chat, otherwise the help.
+func (p *program) start(cmd *cobra.Command, args []string) error {
+	if !p.atTerminal() {
+		return cmd.Help()
+	}
+	begin := false
+	err := p.onDaemon(func(link *door.Link, _ []string) (err error) {
+		begin, err = welcome.Greet(cmd.Context(), p.build.Version, link, welcome.Person{
+			Out: p.out, Line: p.readLine,
+			Store: func(ctx context.Context, provider string) error { return p.askKey(ctx, link, provider) },
+			LogIn: func(_ context.Context, provider string) error { return p.logIn(link, provider) },
+		})
+		return err
+	})(cmd, args)
+	if err != nil || !begin {
+		return err
+	}
+	return p.chat(cmd.Context(), "", present(), false)
+}
+
+// atTerminal reports whether a person can read what the program prints, and type an answer.
+func (p *program) atTerminal() bool {
+	in, isFile := p.in.(*os.File)
+	return isFile && term.IsTerminal(int(in.Fd())) && printable.IsTerminal(p.out)
 }
 
 // dialQuietly connects, and returns what there is to say about it: standard error is in the midst of the screen.

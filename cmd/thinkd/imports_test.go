@@ -83,6 +83,7 @@ var allowed = map[string][]string{
 	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "provider/login", "rpc", "rpc/door", "session/bolt"},
 	"cmd/thinkd/models":         {"provider", "registry"},
 	"cmd/thinkd/parked":         {"rpc/conn"},
+	"cmd/thinkd/welcome":        {"rpc/door"},
 	"cmd/thinkd/watch":          {"cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
 	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/network", "web"},
 	"cmd/thinkd/service":        {"provider/durable"},

@@ -94,6 +94,8 @@ func (p *program) command(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "thinkd",
 		Short:         "A daemon that keeps conversations with reasoning models",
+		Long:          "A daemon that keeps conversations with reasoning models. In a terminal, thinkd\nwithout a command starts a chat.",
+		RunE:          p.start,
 		Version:       p.build.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -24,6 +24,12 @@ type pane struct {
 // chatIn runs `thinkd chat` in a terminal of so many columns and rows. Behind it, its status stands there.
 func chatIn(t testing.TB, data, size string, env []string, args ...string) *pane {
 	t.Helper()
+	return runIn(t, data, size, env, append([]string{"chat"}, args...)...)
+}
+
+// runIn is chatIn for any command, and for none.
+func runIn(t testing.TB, data, size string, env []string, args ...string) *pane {
+	t.Helper()
 	proof.Needs(t, "tmux")
 	dir, err := os.MkdirTemp("", "tmux") // the path of a socket is short
 	if err != nil {
@@ -36,11 +42,11 @@ func chatIn(t testing.TB, data, size string, env []string, args ...string) *pane
 		exec.Command(p.tmux[0], append(p.tmux[1:], "kill-server")...).Run() // it may have failed to start
 		os.RemoveAll(dir)
 	})
-	chat := proof.Command(t, append(append([]string{"TERM=tmux-256color", "LANG=C.UTF-8"}, proof.NobodyHere...), env...), append([]string{"--data", data, "chat"}, args...)...)
+	chat := proof.Command(t, append(append([]string{"TERM=tmux-256color", "LANG=C.UTF-8"}, proof.NobodyHere...), env...), append([]string{"--data", data}, args...)...)
 	width, height, _ := strings.Cut(size, "x")
 	// tmux gives TERM to what it starts.
 	start := append(p.tmux[1:], "-u", "new-session", "-d", "-x", width, "-y", height, "env")
-	start = append(append(start, chat.Env...), "sh", "-c", `sh -c 'echo $$ >"$0"; exec "$@"' "$@"; echo "[status $?]"; exec cat`, "sh", pidFile)
+	start = append(append(start, chat.Env...), "sh", "-c", `trap : INT; sh -c 'echo $$ >"$0"; exec "$@"' "$@"; echo "[status $?]"; exec cat`, "sh", pidFile)
 	start = append(append(start, chat.Path), chat.Args[1:]...)
 	run := exec.Command("tmux", start...)
 	run.Env = chat.Env
