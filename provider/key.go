@@ -18,6 +18,9 @@ func (KeyState) Words() []string { return Words(KeyReady, KeyMissing, KeyRefused
 // ErrNoKeyNeeded says that there is no key and no login for a provider.
 var ErrNoKeyNeeded = errors.New("the provider needs no key")
 
+// ErrVariableName says that a key is only the name of the variable that should have it.
+var ErrVariableName = errors.New("the name of a variable is no key")
+
 // KeySource says where a provider's key is from; empty: there is none.
 type KeySource string
 

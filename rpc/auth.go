@@ -83,6 +83,9 @@ func authError(id string, err error) error {
 	if errors.Is(err, provider.ErrNoKeyNeeded) {
 		return conn.InvalidParams("provider", "%s needs no key", id)
 	}
+	if errors.Is(err, provider.ErrVariableName) {
+		return conn.InvalidParams("key", "is the name of a variable: set its value")
+	}
 	return err
 }
 

@@ -91,6 +91,8 @@ func TestSetKey(t *testing.T) {
 	}
 	d.broken = errors.New("/etc/passwd is full")
 	ask(`{"provider":"a","key":"other"}`, `"code":-32603,"message":"internal error"`)
+	d.broken = provider.ErrVariableName
+	ask(`{"provider":"a","key":"A_KEY"}`, `"code":-32602,"message":"key: is the name of a variable: set its value"`)
 	d.broken = nil
 	ask(`{"provider":"a","key":""}`, `"result":{"provider":"a","state":"missing"}`)
 	if d.key != "" {

@@ -2,6 +2,7 @@ package vendors
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
@@ -20,6 +21,7 @@ type Config struct {
 	Dialect      string // empty: no quirks are known
 	BaseURL      string // without a slash at the end; empty: inside this process (the simulator), or not known yet
 	KeyEnv       string // the variable that Key was read from; empty: it needs none
+	KeyEnvName   bool   // the variable has its own name as its value, which is no key
 	KeyEnvNow    string // the variable to set in place of KeyEnv; empty: KeyEnv is the right one
 	Key          provider.Secret
 	Login        *Login // nil: there are only keys
@@ -44,6 +46,16 @@ type Login struct {
 
 // NeedsKey reports whether calls are made with a key or a login.
 func (c Config) NeedsKey() bool { return c.KeyEnv != "" || c.Login != nil }
+
+// NamesVariable reports whether a text is the name of a variable and not its value: NAME, $NAME or ${NAME}. Programs that do not replace
+// such a reference pass it on.
+func NamesVariable(text, variable string) bool {
+	name := strings.TrimPrefix(text, "$")
+	if inner, braced := strings.CutPrefix(name, "{"); braced {
+		name = strings.TrimSuffix(inner, "}")
+	}
+	return variable != "" && name == variable
+}
 
 // Local reports whether the provider is a server of the user that needs no key, on this machine or its network. Such a
 // server may not be running.

@@ -2,6 +2,7 @@ package vendors_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -99,6 +100,38 @@ func TestPlanToken(t *testing.T) {
 		}
 		if got := strings.Contains(log.String(), "variable=CHATGPT_ACCESS_TOKEN set=CODEX_ACCESS_TOKEN"); got != (test.now != "") {
 			t.Errorf("%s: the log says %q", test.name, log.String())
+		}
+	}
+}
+
+// The name of a variable is no key, as its value and as what a person enters.
+func TestNameOfVariable(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"GEMINI_API_KEY", "$GEMINI_API_KEY", "${GEMINI_API_KEY}", " GEMINI_API_KEY\n"} {
+		c, err := loadConfig(proof.WriteConfig(t, ""), proof.Environment("GEMINI_API_KEY="+value, "OPENAI_API_KEY=GEMINI_API_KEY"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := configured(t, c, "gemini"); !p.Key.IsZero() || !p.KeyEnvName {
+			t.Errorf("%q: the key is %q, %v", value, p.Key.Reveal(), p.KeyEnvName)
+		}
+		if p := configured(t, c, "openai"); p.Key.IsZero() || p.KeyEnvName {
+			t.Error("the name of another variable is refused as well")
+		}
+		catalog, err := vendors.Catalog(c.Providers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		p := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, slog.New(slog.NewTextHandler(&log, nil)))
+		if err := p.SetKey("gemini", provider.NewSecret(strings.TrimSpace(value))); !errors.Is(err, provider.ErrVariableName) {
+			t.Errorf("SetKey %q: %v", value, err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(log.String(), "provider=gemini variable=GEMINI_API_KEY") {
+			t.Errorf("the log says %q", log.String())
 		}
 	}
 }

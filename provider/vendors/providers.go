@@ -40,6 +40,9 @@ func Open(list []Config, own Dialects, keys *login.Keys, catalog *registry.Catal
 	for _, pc := range list {
 		e := endpoint{Config: pc, own: own, client: exchange.NewClient(nil), log: log}
 		e.simulated = pc.BaseURL == "" && pc.ID == Simulator
+		if pc.KeyEnvName {
+			log.Warn("the variable of a key has its own name as its value, which is no key", "provider", pc.ID, "variable", pc.KeyEnv)
+		}
 		if pc.KeyEnvNow != "" {
 			log.Warn("the variable of a key is deprecated", "provider", pc.ID, "variable", pc.KeyEnv, "set", pc.KeyEnvNow)
 		}
@@ -234,12 +237,15 @@ func (p *Providers) DefaultModel() (providerID, model string) {
 	panic("the simulator is not among the providers") // the config puts it there
 }
 
-// SetKey keeps a key for a provider; the zero one removes what there is, a login too. Errors are [provider.ErrNoKeyNeeded] and those
-// of [login.Source.SetKey].
+// SetKey keeps a key for a provider; the zero one removes what there is, a login too. Errors are [provider.ErrNoKeyNeeded],
+// [provider.ErrVariableName] and those of [login.Source.SetKey].
 func (p *Providers) SetKey(id string, key provider.Secret) error {
 	source := p.sources[id]
 	if source == nil {
 		return provider.ErrNoKeyNeeded
+	}
+	if slices.ContainsFunc(p.list, func(c Config) bool { return c.ID == id && NamesVariable(key.Reveal(), c.KeyEnv) }) {
+		return provider.ErrVariableName
 	}
 	return source.SetKey(key)
 }

@@ -75,9 +75,12 @@ func (src *source) provider(id string, f fileProvider, own vendors.Dialects, get
 	if !variableName().MatchString(p.KeyEnv) {
 		return vendors.Config{}, src.errorf(key+".api_key_env", "must be the name of an environment variable, not a key")
 	}
-	p.Key = provider.NewSecret(variable(getenv, p.KeyEnv))
+	value := variable(getenv, p.KeyEnv)
+	if p.KeyEnvName = vendors.NamesVariable(value, p.KeyEnv); !p.KeyEnvName {
+		p.Key = provider.NewSecret(value)
+	}
 	if before := vendor.KeyEnvBefore; p.Key.IsZero() && before != "" && f.KeyEnv == "" {
-		if old := variable(getenv, before); old != "" {
+		if old := variable(getenv, before); old != "" && !vendors.NamesVariable(old, before) {
 			p.Key, p.KeyEnv, p.KeyEnvNow = provider.NewSecret(old), before, vendor.KeyEnv
 		}
 	}

@@ -41,6 +41,9 @@ func (d *Doctor) checkConfig() bool {
 			state = "key or login in " + daemon.KeysName
 		case pc.KeyEnv != "":
 			state = "no key; set " + pc.KeyEnv
+			if pc.KeyEnvName {
+				state += ", whose value is its own name"
+			}
 		default:
 			state = "not logged in"
 		}
