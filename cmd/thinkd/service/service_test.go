@@ -2,9 +2,7 @@ package service
 
 import (
 	"bytes"
-	"encoding/xml"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,19 +149,6 @@ func TestUnits(t *testing.T) {
 	}
 	if want := "ExecStart=/usr/bin/thinkd --data %h/.local/share/thinkd daemon\n"; !strings.Contains(ServiceUnit(Packaged, true), want) {
 		t.Errorf("want %s in\n%s", want, ServiceUnit(Packaged, true))
-	}
-	p.Path = "/opt/<a&b>"
-	text := LaunchAgent(p)
-	if !strings.Contains(text, "<string>/opt/&lt;a&amp;b&gt;</string>\n\t\t<string>--data</string>") {
-		t.Errorf("the property list is\n%s", text)
-	}
-	in := xml.NewDecoder(strings.NewReader(text))
-	var err error
-	for err == nil {
-		_, err = in.Token()
-	}
-	if !errors.Is(err, io.EOF) {
-		t.Error(err)
 	}
 	if _, err := managerOf("windows", "", "", 0, p); err == nil {
 		t.Error("Windows has a service")
