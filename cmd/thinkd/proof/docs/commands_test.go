@@ -30,6 +30,8 @@ var elsewhere = []struct{ begin, why string }{
 	{"thinkd stdio", "cmd/thinkd/proof/doors runs it"},
 	{"thinkd serve", "cmd/thinkd/proof/serve runs it"},
 	{"OTEL_TRACES_SAMPLER=", "cmd/thinkd/proof/serve runs it"},
+	{"docker ", "needs Docker; cmd/thinkd/proof/install runs the image without it"},
+	{"THINKD_HOST=", "needs Docker; cmd/thinkd/proof/install checks the config in compose.yaml"},
 	{"thinkd service ", "cmd/thinkd/proof/scripts runs it, with a stand-in for systemctl"},
 }
 

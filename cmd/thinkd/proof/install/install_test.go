@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 )
@@ -178,7 +179,8 @@ func TestInstallCutOff(t *testing.T) {
 	}
 }
 
-// TestSnapshot installs the archive that goreleaser made, and starts the program of each package. $THINKD_SNAPSHOT is goreleaser's
+// TestSnapshot installs the archive that goreleaser made, and starts the program of each package. It prints the time from the script to
+// the first answer. $THINKD_SNAPSHOT is goreleaser's
 // directory dist.
 func TestSnapshot(t *testing.T) {
 	dist := os.Getenv("THINKD_SNAPSHOT")
@@ -200,11 +202,28 @@ func TestSnapshot(t *testing.T) {
 	}
 	checkSums(t, r)
 	home := t.TempDir()
+	begin := time.Now()
 	out, err := run(t, home, installer(t), r.serve(t))
 	if err != nil || !strings.HasPrefix(out, "Installed thinkd ") {
 		t.Errorf("%v, printed %q", err, out)
 	}
 	answers(t, filepath.Join(home, ".local", "bin", "thinkd"))
+	t.Logf("from the script to the first answer: %v", time.Since(begin).Round(10*time.Millisecond))
+	proof.Judge(t, time.Since(begin) < time.Minute, "from the script to the first answer took %v, goal 1m", time.Since(begin))
+	if rpm, err := exec.LookPath("rpm2cpio"); err == nil {
+		found, err := filepath.Glob(filepath.Join(dist, "*."+map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]+".rpm"))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("packages %v, %v", found, err)
+		}
+		unpack := exec.Command("sh", "-c", `"$0" "$1" | cpio -idm --quiet`, rpm, found[0])
+		if unpack.Dir = filepath.Join(home, "rpm"); os.Mkdir(unpack.Dir, 0o700) != nil {
+			t.Fatal(unpack.Dir)
+		}
+		if out, err := unpack.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		answers(t, filepath.Join(unpack.Dir, "usr", "bin", "thinkd"))
+	}
 	if dpkg, err := exec.LookPath("dpkg-deb"); err == nil {
 		found, err := filepath.Glob(filepath.Join(dist, "*_"+runtime.GOARCH+".deb"))
 		if err != nil || len(found) != 1 {
