@@ -17,8 +17,8 @@ import (
 )
 
 // attachTo subscribes the client to a session. With a number, the snapshot has the updates since, if they are known.
-func (c *client) attachTo(ctx context.Context, id session.ID, after seqNumber, limit int) (agent.Snapshot, error) {
-	snap, follow, err := c.attachThen(ctx, id, after, limit)
+func (c *client) attachTo(ctx context.Context, id session.ID, after seqNumber, limit int, wants wanted) (agent.Snapshot, error) {
+	snap, follow, err := c.attachThen(ctx, id, after, limit, wants)
 	if err == nil {
 		follow()
 	}
@@ -27,7 +27,7 @@ func (c *client) attachTo(ctx context.Context, id session.ID, after seqNumber, l
 
 // attachThen is attachTo but for the updates: they wait until follow is called, which has to be. It is for those who
 // answer late, on a goroutine that nothing keeps from being overtaken.
-func (c *client) attachThen(ctx context.Context, id session.ID, after seqNumber, limit int) (snap agent.Snapshot, follow func(), err error) {
+func (c *client) attachThen(ctx context.Context, id session.ID, after seqNumber, limit int, wants wanted) (snap agent.Snapshot, follow func(), err error) {
 	var sub *feed.Subscription
 	snap, err = service.OnAgent(ctx, c, id, func(a *agent.Agent) (snap agent.Snapshot, err error) {
 		if after.given {
@@ -35,18 +35,21 @@ func (c *client) attachThen(ctx context.Context, id session.ID, after seqNumber,
 		} else {
 			snap, sub, err = a.Attach(ctx, limit)
 		}
-		if err == nil && c.confirms {
+		if err == nil && c.confirms && wants.has(feed.Confirm{}) {
 			sub.Confirms()
 		}
 		return snap, err
 	})
-	return snap, func() { c.subscribe(id, snap.Seq, sub) }, err
+	snap.Since = wants.of(snap.Since)
+	return snap, func() { c.subscribe(id, snap.Seq, sub, wants) }, err
 }
 
 type attachParams struct {
 	Session method.ID[session.ID] `json:"session_id"`
 	After   seqNumber             `json:"after_seq,omitzero"`
 	Limit   pageLimit             `json:"limit,omitzero"`
+
+	Notifications []updateName `json:"notifications,omitempty"` // nil: as initialize has it
 }
 
 // attachResult has updates, or what stands behind them.
@@ -75,7 +78,11 @@ type openTurn struct {
 }
 
 func attach(ctx context.Context, c *client, p attachParams) (attachResult, error) {
-	snap, err := c.attachTo(ctx, p.Session.Value, p.After, p.Limit.orDefault())
+	wants := c.wants
+	if p.Notifications != nil {
+		wants = wantedOf(p.Notifications)
+	}
+	snap, err := c.attachTo(ctx, p.Session.Value, p.After, p.Limit.orDefault(), wants)
 	if err != nil {
 		return attachResult{}, err
 	}
@@ -132,6 +139,7 @@ type subscription struct {
 	c       *client
 	id      session.ID
 	updates updates
+	wants   wanted
 	seq     uint64             // of the last update that was taken; for the goroutine that calls Next
 	conn    *conn.Subscription // set before the first update
 }
@@ -144,13 +152,13 @@ type updates interface {
 
 // subscribe carries a session's updates to the client from now on; the answer to the request comes first. It ends
 // with the session, or with stale.
-func (c *client) subscribe(id session.ID, seq uint64, updates *feed.Subscription) {
-	s := c.subscription(id, seq, updates)
+func (c *client) subscribe(id session.ID, seq uint64, updates *feed.Subscription, wants wanted) {
+	s := c.subscription(id, seq, updates, wants)
 	updates.Notify(s.conn.Ready)
 }
 
-func (c *client) subscription(id session.ID, seq uint64, updates updates) *subscription {
-	s := &subscription{c: c, id: id, updates: updates, seq: seq}
+func (c *client) subscription(id session.ID, seq uint64, updates updates, wants wanted) *subscription {
+	s := &subscription{c: c, id: id, updates: updates, wants: wants, seq: seq}
 	s.conn = c.Conn.Subscribe(s)
 	c.Hold() // until Close
 	c.Enter(id, s)
@@ -181,6 +189,10 @@ func (s *subscription) Next() (message []byte, last bool) {
 
 func (s *subscription) next() (message []byte, last bool, err error) {
 	u, err := s.updates.TryNext()
+	for u != nil && !s.wants.has(u.Event) { // there are as many as fit into a feed.Subscription
+		s.seq = u.Seq
+		u, err = s.updates.TryNext()
+	}
 	if stale, ok := errors.AsType[*feed.Stale](err); ok {
 		return door.Stale(string(s.id), stale.After), true, nil
 	}
@@ -195,6 +207,5 @@ func (s *subscription) next() (message []byte, last bool, err error) {
 		return door.Stale(string(s.id), s.seq), true, nil
 	}
 	s.seq = u.Seq
-	e, ok := u.Event.(feed.SessionUpdate)
-	return message, ok && e.Deleted, nil
+	return message, deleted(u.Event), nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/acp"
@@ -84,6 +86,7 @@ type Server struct {
 	config  Config
 	methods []method.Method[*client]
 	byName  map[string]method.Method[*client]
+	known   map[string]func() method.Known    // of the methods in byName; made at the first request
 	private map[string]method.Method[*client] // of the unix socket alone
 	editors *acp.Server
 	crowd   func() int // counts the clients; tests pretend that there are more
@@ -106,7 +109,9 @@ type client struct {
 	server *Server
 
 	greeted  bool                 // initialize was called
+	strict   bool                 // it said there that no member is to be ignored
 	confirms bool                 // it said there that it can ask a person
+	wants    wanted               // of its sessions, unless it says otherwise when it attaches
 	name     string               // that the client gave itself there
 	logins   map[string]*loginRun // the last one to each provider
 
@@ -131,6 +136,17 @@ func (c *client) Method(name string) (method.Bound, bool) {
 
 // Failure is an error as it is.
 func (c *client) Failure(e *conn.Error) *conn.Error { return e }
+
+// Ignored reports what a method does not know. The methods of the daemon's own commands are not described, and take anything.
+func (c *client) Ignored(m method.Bound, params []byte) (ignored method.Ignored, fails bool) {
+	known, ok := c.server.known[m.Name]
+	if !ok {
+		return ignored, false
+	}
+	strict := c.strict || m.Name == "initialize" && gjson.GetBytes(params, "strict").Bool()
+	ignored = known().Ignored(params)
+	return ignored, strict && len(ignored.Members) > 0
+}
 
 // beEditor makes it a client that speaks the Agent Client Protocol. Nothing else may run on the connection yet.
 func (c *client) beEditor() *acp.Editor { return c.server.editors.Begin(c.Client, c.Caller, c.Method) }

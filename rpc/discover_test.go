@@ -158,7 +158,7 @@ func TestDiscoverNative(t *testing.T) {
 func TestDiscoverParams(t *testing.T) {
 	judge := newSchemas(t)
 	values := []string{`"01KAK2V7M0Q2X4T6V8Y0A2C4E6"`, `["01KAK2V7M0Q2X4T6V8Y0A2C4E6"]`, `[{"type":"text","text":"x"}]`,
-		`{"name":"x"}`, `{"tools":true}`, `{"effort":"low"}`, `{"effects":{}}`, `{"cache":"1h"}`, `[{"name":"x"}]`, `"read"`, `"low"`, `"downgrade"`, `"summarized"`, `"queue"`, `"stop"`, `"json"`, `"allow"`, `7`, `true`, `1.5`, `[7]`, `[[]]`, `"x"`}
+		`{"name":"x"}`, `{"tools":true}`, `{"effort":"low"}`, `{"effects":{}}`, `{"cache":"1h"}`, `[{"name":"x"}]`, `"read"`, `"low"`, `"downgrade"`, `"summarized"`, `"queue"`, `"stop"`, `["turn_end"]`, `"json"`, `"allow"`, `7`, `true`, `1.5`, `[7]`, `[[]]`, `"x"`}
 	for _, m := range nativeMethods() {
 		described := judge.params[m.Name].(map[string]any)
 		properties, required := described["properties"].(map[string]any), described["required"].([]any)
@@ -276,7 +276,9 @@ func TestInitialize(t *testing.T) {
 	const result = `{"jsonrpc":"2.0","id":1,"result":{"protocol_version":1,"server":{"name":"thinkd","version":"1.2.3"},"capabilities":{"tools":true,"confirm":true},` + limits + `}}`
 	for params, want := range map[string]string{
 		`{"protocol_version":1}`: result,
-		`{"protocol_version":7,"client":{"name":"an editor","version":"2"},"capabilities":{"tools":true},"more":1}`: result,
+		`{"protocol_version":7,"client":{"name":"an editor","version":"2"},"capabilities":{"tools":true},"more":1}`: strings.TrimSuffix(result, "}}") + `,"ignored":["more"]}}`,
+		`{"protocol_version":1,"strict":true}`:             result,
+		`{"strict":true,"capabilities":{"confirms":true}}`: `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"capabilities.confirms: this method has no such member; did you mean capabilities.confirm?","data":{"candidates":["capabilities.confirm"],"did_you_mean":{"capabilities.confirms":"capabilities.confirm"},"field":"capabilities.confirms","ignored":["capabilities.confirms"],"kind":"invalid_params"}}}`,
 		`{}`:                        result,
 		`{"protocol_version":null}`: result,
 		`{"protocol_version":"1"}`:  `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"protocol_version: must be a whole number, not string","data":{"field":"protocol_version","kind":"invalid_params"}}}`,

@@ -48,7 +48,7 @@ func (s *script) Close() {
 // followScript has a client follow a session that publishes what the test says.
 func followScript(c *client, id session.ID) *script {
 	s := &script{}
-	s.sub = c.subscription(id, 0, s)
+	s.sub = c.subscription(id, 0, s, nil)
 	return s
 }
 

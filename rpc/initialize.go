@@ -14,6 +14,8 @@ type initializeParams struct {
 	ProtocolVersion int                `json:"protocol_version,omitempty"`
 	Client          clientInfo         `json:"client,omitzero"`
 	Capabilities    clientCapabilities `json:"capabilities,omitzero"`
+	Strict          bool               `json:"strict,omitempty"`        // no member of a request is ignored
+	Notifications   []updateName       `json:"notifications,omitempty"` // nil: all
 }
 
 type clientInfo struct {
@@ -61,7 +63,8 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 	if c.greeted {
 		return initializeResult{}, conn.InvalidRequest("initialize was called before on this connection")
 	}
-	c.greeted, c.confirms = true, p.Capabilities.Confirm
+	c.greeted, c.confirms, c.strict = true, p.Capabilities.Confirm, p.Strict
+	c.wants = wantedOf(p.Notifications)
 	c.name = wire.Characters(p.Client.Name, service.MaxClientName)
 	c.server.config.Log.Debug("client", "name", p.Client.Name, "version", p.Client.Version)
 	result := initializeResult{

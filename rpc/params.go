@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -87,6 +90,75 @@ func (s *seqNumber) UnmarshalJSON(data []byte) error {
 // JSONSchema is what rpc.discover tells of it.
 func (seqNumber) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "integer", Minimum: new(float64)}
+}
+
+// updateName is the name of a notification of a session.
+type updateName string
+
+// updateNames lists all names.
+func updateNames() (names []string) {
+	for _, e := range feed.Events() {
+		names = append(names, e.Method())
+	}
+	return names
+}
+
+// JSONSchema is what rpc.discover tells of it.
+func (updateName) JSONSchema() *jsonschema.Schema {
+	s := method.Kind("string")
+	for _, name := range updateNames() {
+		s.Enum = append(s.Enum, name)
+	}
+	return s
+}
+
+func (n *updateName) UnmarshalJSON(data []byte) error {
+	var word string
+	if err := json.Unmarshal(data, &word); err != nil {
+		return err
+	}
+	*n = updateName(word)
+	if names := updateNames(); !slices.Contains(names, word) {
+		return fmt.Errorf("%q is not one of %s", word, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// wanted are the notifications of a session that a client gets, by name; nil: all.
+type wanted map[string]bool
+
+func wantedOf(names []updateName) wanted {
+	if names == nil {
+		return nil
+	}
+	w := make(wanted)
+	for _, n := range names {
+		w[string(n)] = true
+	}
+	return w
+}
+
+// has reports whether the client gets an event. The end of a session is never left out.
+func (w wanted) has(e feed.Event) bool { return w == nil || w[e.Method()] || deleted(e) }
+
+// deleted reports whether an event is the last one of a session.
+func deleted(e feed.Event) bool {
+	update, ok := e.(feed.SessionUpdate)
+	return ok && update.Deleted
+}
+
+// of are those of some updates that the client gets; nil if there are no updates.
+func (w wanted) of(updates []*feed.Update) []*feed.Update {
+	if w == nil || updates == nil {
+		return updates
+	}
+	some := make([]*feed.Update, 0, len(updates))
+	for _, u := range updates {
+		if w.has(u.Event) {
+			some = append(some, u)
+		}
+	}
+	return some
 }
 
 // Bounds of pages.

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"io"
+	"sync"
 
 	"github.com/thinkd/thinkd/rpc/acp"
 	"github.com/thinkd/thinkd/rpc/conn"
@@ -18,10 +19,11 @@ func newServer(config Config, methods []method.Method[*client]) *Server {
 	if config.MessageBytes == 0 {
 		config.MessageBytes = conn.DefaultMessageBytes
 	}
-	s := &Server{Server: dispatch.NewServer(config.Log, config.Router), config: config, methods: methods, out: wire.Encoder{Blobs: config.Blobs, Limit: config.MessageBytes}, byName: make(map[string]method.Method[*client]), private: make(map[string]method.Method[*client])}
+	s := &Server{Server: dispatch.NewServer(config.Log, config.Router), config: config, methods: methods, out: wire.Encoder{Blobs: config.Blobs, Limit: config.MessageBytes}, byName: make(map[string]method.Method[*client]), known: make(map[string]func() method.Known), private: make(map[string]method.Method[*client])}
 	s.crowd = s.Clients
 	for _, m := range methods {
 		s.byName[m.Name] = m
+		s.known[m.Name] = sync.OnceValue(func() method.Known { return method.KnownOf(m.Params, newSchemaSet()) })
 	}
 	for _, m := range localMethods() {
 		s.private[m.Name] = m

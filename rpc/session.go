@@ -142,7 +142,7 @@ func (c *client) newSession(ctx context.Context, p newParams) (newResult, error)
 	}
 	result.Session = record.ID
 	equipment.Adopt(record.ID)
-	if _, result.follow, err = c.attachThen(ctx, record.ID, seqNumber{}, 0); err != nil {
+	if _, result.follow, err = c.attachThen(ctx, record.ID, seqNumber{}, 0, c.wants); err != nil {
 		return newResult{}, err
 	}
 	return result, equipment.Tell(ctx, record.ID)
@@ -157,7 +157,7 @@ func (c *client) answerMade(ctx context.Context, made session.Creation) (r newRe
 	if c.Follows(made.Session) {
 		return r, nil
 	}
-	snap, follow, err := c.attachThen(ctx, made.Session, seqNumber{}, 0)
+	snap, follow, err := c.attachThen(ctx, made.Session, seqNumber{}, 0, c.wants)
 	if errors.Is(err, session.ErrNotFound) { // it was deleted since
 		return r, nil
 	}

@@ -60,6 +60,9 @@ func (e *Editor) Method(name string) (method.Bound, bool) {
 // Failure is an error as ACP has it.
 func (e *Editor) Failure(failed *conn.Error) *conn.Error { return door.ACPError(failed) }
 
+// Ignored makes every member known: ACP lets clients add members such as _meta, and an agent ignores those that it does not know.
+func (e *Editor) Ignored(method.Bound, []byte) (method.Ignored, bool) { return method.Ignored{}, false }
+
 // table is the methods that editors have, except for the extensions.
 func table() map[string]method.Method[*Editor] {
 	table := make(map[string]method.Method[*Editor])

@@ -13,7 +13,7 @@ type batch struct {
 
 func newBatch(frame []byte) (*batch, *Error) {
 	b := new(batch)
-	for element := range elements(frame) {
+	for element := range Elements(frame) {
 		if len(b.elements) == MaxBatch {
 			return nil, InvalidRequest("a batch has at most %d elements", MaxBatch)
 		}

@@ -72,7 +72,7 @@ func FuzzMembers(f *testing.F) {
 		var array []json.RawMessage
 		if trimmed[0] == '[' && json.Unmarshal(data, &array) == nil {
 			got := []json.RawMessage{}
-			for value := range elements(data) {
+			for value := range Elements(data) {
 				got = append(got, value)
 			}
 			compareJSON(t, array, got)

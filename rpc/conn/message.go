@@ -143,8 +143,8 @@ func Members(object []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// elements yields the elements of a valid JSON array.
-func elements(array []byte) iter.Seq[[]byte] {
+// Elements yields the elements of a valid JSON array.
+func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for i := skipSpace(array, skipSpace(array, 0)+1); array[i] != ']'; {
 			end := skipValue(array, i)

@@ -86,13 +86,13 @@ func TestMembersAndElements(t *testing.T) {
 	if err := json.Unmarshal(array, &wantList); err != nil {
 		t.Fatal(err)
 	}
-	for value := range elements(array) {
+	for value := range Elements(array) {
 		gotList = append(gotList, value)
 	}
 	if diff := cmp.Diff(wantList, gotList); diff != "" {
 		t.Errorf("elements (-want +got)\n%s", diff)
 	}
-	for range elements([]byte(`[ ]`)) {
+	for range Elements([]byte(`[ ]`)) {
 		t.Error("an empty array has an element")
 	}
 	for range Members([]byte(`{ }`)) {

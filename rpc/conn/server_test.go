@@ -206,7 +206,7 @@ func answer(call *Call, value any, err error) {
 	if failure != nil {
 		message, err = call.Failure(failure)
 	} else {
-		message, err = call.Result(value)
+		message, err = call.Result(value, nil)
 	}
 	if err == nil {
 		_ = call.Send(message)

@@ -96,8 +96,9 @@ func (c *Call) Context() context.Context { return c.ctx }
 // InBatch says that the answer must be sent before the handler returns.
 func (c *Call) InBatch() bool { return c.batch != nil }
 
-// Result encodes the answer to a request that went well. If that is too large, it is an error that says so.
-func (c *Call) Result(value any) ([]byte, error) {
+// Result encodes the answer to a request that went well. If that is too large, it is an error that says so. also is nil, or a JSON
+// object whose members are added if the value is an object and there is room for them.
+func (c *Call) Result(value any, also []byte) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(`{"jsonrpc":"2.0","id":`)
 	b.WriteString(c.id)
@@ -108,6 +109,13 @@ func (c *Call) Result(value any) ([]byte, error) {
 		return nil, err
 	}
 	b.Truncate(b.Len() - 1) // the encoder's newline
+	if text := b.Bytes(); len(also) > 0 && text[len(text)-1] == '}' && b.Len()+len(also) < c.stream.limit {
+		b.Truncate(b.Len() - 1)
+		if text[len(text)-2] != '{' {
+			b.WriteByte(',')
+		}
+		b.Write(also[1:])
+	}
 	b.WriteByte('}')
 	if b.Len() > c.stream.limit {
 		return c.Failure(TooLarge("the answer", c.stream.limit))

@@ -18,6 +18,10 @@ type Protocol interface {
 
 	// Failure is an error as the protocol has it. It is called on any goroutine.
 	Failure(e *conn.Error) *conn.Error
+
+	// Ignored lists the members of params that a method does not know, and says whether the request fails because of them. The
+	// params are valid JSON. It is called on the reading goroutine.
+	Ignored(m method.Bound, params []byte) (ignored method.Ignored, fails bool)
 }
 
 // Client is a connection as its methods see it. They run one after another on the connection's reading goroutine and
@@ -87,7 +91,8 @@ func (c *Client) Release() { c.server.busy.add(-1) }
 // handle runs one request.
 func (c *Client) handle(call *conn.Call) {
 	m, ok := c.protocol.Method(call.Method())
-	reply := func(value any, err error) { c.answer(call, value, err) }
+	var ignored method.Ignored
+	reply := func(value any, err error) { c.answer(call, value, err, ignored) }
 	late := func() (method.Outcome, error) {
 		return method.Outcome{}, conn.InvalidRequest("%s answers late and cannot be part of a batch", m.Name)
 	}
@@ -100,6 +105,10 @@ func (c *Client) handle(call *conn.Call) {
 		}
 		if err := c.admit(call, m); err != nil {
 			return method.Outcome{}, err
+		}
+		var fails bool
+		if ignored, fails = c.protocol.Ignored(m, call.Params()); fails {
+			return method.Outcome{}, ignored.Refusal()
 		}
 		return m.Begin(call.Context(), call.Params(), reply)
 	})
@@ -129,14 +138,14 @@ func (c *Client) admit(call *conn.Call, m method.Bound) error {
 	return nil
 }
 
-// answer gives a call its answer.
-func (c *Client) answer(call *conn.Call, value any, err error) {
+// answer gives a call its answer, with what was ignored of its params.
+func (c *Client) answer(call *conn.Call, value any, err error, ignored method.Ignored) {
 	var message []byte
 	if err == nil {
-		message, err = failure.Guard(func() ([]byte, error) { return call.Result(value) })
+		message, err = failure.Guard(func() ([]byte, error) { return call.Result(value, ignored.JSON()) })
 	}
 	if err != nil {
-		message, err = call.Failure(c.protocol.Failure(c.ErrorOf(call.Context(), call.Method(), err)))
+		message, err = call.Failure(c.protocol.Failure(ignored.AddTo(c.ErrorOf(call.Context(), call.Method(), err))))
 	}
 	if err == nil {
 		err = call.Send(message)

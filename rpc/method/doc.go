@@ -9,9 +9,10 @@
 //
 //   - A method without a right does not compile.
 //   - Params are checked member by member. Each error names its member.
+//   - What a request has that its method does not know is found at every depth ([Known]), by the schema that rpc.discover shows.
 //   - No schema refers to itself, so that tools which replace references come to an end.
 //
 // Everything here is safe for concurrent use, except [Schemas], which one goroutine fills.
 //
-// Inside the package, files depend in one direction: id, params, right, method, schema, document.
+// Inside the package, files depend in one direction: id, params, right, method, schema, hint, unknown, document.
 package method

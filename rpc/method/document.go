@@ -3,6 +3,8 @@ package method
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -75,7 +77,7 @@ func OpenRPC[C any](title, version string, methods []Method[C], examples map[str
 	doc := openRPC{OpenRPC: "1.3.2", Info: openRPCInfo{Title: title, Version: version}, Notifications: unasked}
 	for _, m := range methods {
 		entry := openRPCEntry{Name: m.Name, Summary: m.Doc, ParamStructure: "by-name", Params: []contentDescriptor{},
-			Result: contentDescriptor{Name: "result", Schema: schemas.Whole(m.Result)}, Right: m.Right.String()}
+			Result: contentDescriptor{Name: "result", Schema: withIgnored(schemas.Whole(m.Result))}, Right: m.Right.String()}
 		for _, code := range m.Codes() {
 			entry.Errors = append(entry.Errors, openRPCError{code, code.Kind()})
 		}
@@ -89,6 +91,19 @@ func OpenRPC[C any](title, version string, methods []Method[C], examples map[str
 	}
 	doc.Components.Schemas = schemas.Components
 	return json.Marshal(doc)
+}
+
+// withIgnored adds the members that every result may have.
+func withIgnored(result *jsonschema.Schema) *jsonschema.Schema {
+	if result.Properties == nil {
+		return result
+	}
+	more := *result
+	more.Properties = maps.Clone(result.Properties)
+	more.Properties["ignored"] = ListOf(Kind("string"))
+	more.Properties["did_you_mean"] = &jsonschema.Schema{Type: "object", AdditionalProperties: Kind("string")}
+	more.PropertyOrder = append(slices.Clone(result.PropertyOrder), "ignored", "did_you_mean")
+	return &more
 }
 
 // describe is an example in OpenRPC's form.

@@ -45,7 +45,7 @@ func FieldsOf(t reflect.Type) []Field {
 }
 
 // DecodeParams fills a params struct, member by member: so names are compared exactly, null is the same as absent
-// whatever the member's type, and each error names its member. Unknown members are ignored. Every error is a *[conn.Error] or a *[provider.LevelError].
+// whatever the member's type, and each error names its member. Unknown members are ignored here: [Known] finds them. Every error is a *[conn.Error] or a *[provider.LevelError].
 func DecodeParams(params json.RawMessage, into reflect.Value, fields []Field) error {
 	if len(params) == 0 {
 		params = json.RawMessage("{}")

@@ -125,8 +125,10 @@ func About(word, text string) *jsonschema.Schema {
 
 // Ref refers to a component.
 func Ref(name string) *jsonschema.Schema {
-	return &jsonschema.Schema{Ref: "#/components/schemas/" + name}
+	return &jsonschema.Schema{Ref: refPrefix + name}
 }
+
+const refPrefix = "#/components/schemas/"
 
 // ListOf is the schema of an array.
 func ListOf(of *jsonschema.Schema) *jsonschema.Schema {

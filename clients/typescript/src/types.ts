@@ -130,6 +130,8 @@ export type Error = {
 		kind: string;
 		field?: string;
 		candidates?: string[];
+		ignored?: string[];
+		did_you_mean?: Record<string, string>;
 		thinking_levels?: Level[];
 		/** a number of bytes, or the name of a setting */
 		limit?: number | string;
@@ -613,6 +615,8 @@ export interface Methods {
 			protocol_version?: number;
 			client?: ClientInfo;
 			capabilities?: ClientCapabilities;
+			strict?: boolean;
+			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "turn_parked" | "turn_resumed" | "turn_end" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
 		};
 		result: {
 			protocol_version: number;
@@ -621,12 +625,17 @@ export interface Methods {
 			limits: Limits;
 			reconnect: Reconnect;
 			listen?: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns an empty result. */
 	"ping": {
 		params: {};
-		result: Record<string, unknown>;
+		result: {
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
 	};
 	/** Returns this document. */
 	"rpc.discover": {
@@ -644,6 +653,8 @@ export interface Methods {
 			refresh?: Refreshed[];
 			changes?: Change[];
 			more?: number;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Sets the session's model from the next turn on. */
@@ -661,6 +672,8 @@ export interface Methods {
 			reasoning: Reasoning;
 			thinking_levels: Level[];
 			applies: Applies;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Sets the preferred level from the next turn on. */
@@ -677,6 +690,8 @@ export interface Methods {
 			reasoning: Reasoning;
 			thinking_levels: Level[];
 			applies: Applies;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns the decision for another model or level, and what would happen to earlier thinking. It changes nothing. */
@@ -693,6 +708,8 @@ export interface Methods {
 			cache?: CacheState;
 			cache_why?: string;
 			left_out?: Omitted[];
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns the configured providers and their defaults. */
@@ -700,6 +717,8 @@ export interface Methods {
 		params: {};
 		result: {
 			providers: Provider[];
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns the agents: named settings for new sessions. */
@@ -707,6 +726,8 @@ export interface Methods {
 		params: {};
 		result: {
 			agents: Agent[];
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Creates, changes or removes an agent. The change applies to new sessions. */
@@ -722,6 +743,8 @@ export interface Methods {
 		};
 		result: {
 			agent: Agent | null;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Sets a provider's defaults, from the next turn on. */
@@ -732,6 +755,8 @@ export interface Methods {
 		};
 		result: {
 			provider: Provider;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns which providers have the key or the login that they need. */
@@ -739,6 +764,8 @@ export interface Methods {
 		params: {};
 		result: {
 			providers: AuthState[];
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Stores a key for a provider. An empty key removes the stored key or login. */
@@ -754,6 +781,8 @@ export interface Methods {
 			login?: boolean;
 			payer?: Payer;
 			ends_in?: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Starts a login at a provider. auth_update reports its progress. */
@@ -764,6 +793,8 @@ export interface Methods {
 		result: {
 			provider: string;
 			state: LoginState;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Creates a session and subscribes this connection to it. If tool servers have to start, the response is late. */
@@ -791,6 +822,8 @@ export interface Methods {
 			preferred_thinking_level: Level | null;
 			reasoning: Reasoning;
 			seq?: number;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Sends a prompt. The prompt is on disk when the daemon responds. */
@@ -814,6 +847,8 @@ export interface Methods {
 			turn_id: string;
 			message_id: string;
 			disposition: Disposition;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Adds a user message without a model call. The next prompt sends it to the model. */
@@ -830,6 +865,8 @@ export interface Methods {
 			turn_id: string;
 			message_id: string;
 			disposition: Disposition;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Continues a turn that was cut off, without a prompt. With dry_run, it only returns what would happen to its blocks. */
@@ -844,6 +881,8 @@ export interface Methods {
 			turn_id?: string;
 			continues: string;
 			parts: ContinuedPart[];
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Asks a side question with the conversation so far. Question and answer are not recorded. */
@@ -874,6 +913,8 @@ export interface Methods {
 			session_id?: string;
 			turn_id?: string;
 			message_id?: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns when the turn has ended. */
@@ -890,6 +931,8 @@ export interface Methods {
 			usage: Usage;
 			reasoning?: Reasoning;
 			error?: Error;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Resumes a parked turn, also with another model. */
@@ -901,6 +944,8 @@ export interface Methods {
 		};
 		result: {
 			turn_id: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Ends the running turn, or removes a queued one. */
@@ -911,6 +956,8 @@ export interface Methods {
 		};
 		result: {
 			cancelled: boolean;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns the pending prompts, removes some of them, or resumes a held queue. */
@@ -924,6 +971,8 @@ export interface Methods {
 			queue: Queued[];
 			held: boolean;
 			more_queued?: boolean;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Subscribes this connection, and returns the current state or the updates that it missed. */
@@ -932,6 +981,7 @@ export interface Methods {
 			session_id: string;
 			after_seq?: number;
 			limit?: number;
+			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "turn_parked" | "turn_resumed" | "turn_end" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
 		};
 		result: {
 			session: Session;
@@ -943,6 +993,8 @@ export interface Methods {
 			messages?: Message[];
 			more?: boolean;
 			open?: OpenTurn;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Ends this connection's subscription. */
@@ -950,7 +1002,10 @@ export interface Methods {
 		params: {
 			session_id: string;
 		};
-		result: Record<string, unknown>;
+		result: {
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
 	};
 	/** Returns the session. */
 	"session/state": {
@@ -959,6 +1014,8 @@ export interface Methods {
 		};
 		result: {
 			session: Session;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns a page of sessions, the last changed first. */
@@ -972,6 +1029,8 @@ export interface Methods {
 		result: {
 			sessions: Session[];
 			next_cursor?: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns the first page of sessions, and subscribes this connection to the changes of the list. */
@@ -982,12 +1041,17 @@ export interface Methods {
 		result: {
 			sessions: Session[];
 			next_cursor?: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Ends the subscription to the list of sessions. */
 	"session/unwatch": {
 		params: {};
-		result: Record<string, unknown>;
+		result: {
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
 	};
 	/** Marks a session as read. */
 	"session/read": {
@@ -995,7 +1059,10 @@ export interface Methods {
 			session_id: string;
 			turn_id?: string;
 		};
-		result: Record<string, unknown>;
+		result: {
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
 	};
 	/** Creates a session that continues from a message of this one. Both share the messages up to it. */
 	"session/fork": {
@@ -1007,6 +1074,8 @@ export interface Methods {
 		};
 		result: {
 			session_id: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Lets a model summarise the earlier turns, and returns when that is done. */
@@ -1016,6 +1085,8 @@ export interface Methods {
 		};
 		result: {
 			compacted: boolean;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Sets the title, the metadata, the tool mode, or what happens if another model answers. */
@@ -1027,14 +1098,20 @@ export interface Methods {
 			tool_mode?: ToolMode;
 			on_other_model?: OtherModel;
 		};
-		result: Record<string, unknown>;
+		result: {
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
 	};
 	/** Cancels the running turn and deletes the session. */
 	"session/delete": {
 		params: {
 			session_id: string;
 		};
-		result: Record<string, unknown>;
+		result: {
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
 	};
 	/** Returns a page of messages, in order. */
 	"session/history": {
@@ -1047,6 +1124,8 @@ export interface Methods {
 		result: {
 			messages: Message[];
 			more: boolean;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns the session in pages, as JSON or Markdown. */
@@ -1062,6 +1141,8 @@ export interface Methods {
 			messages?: Message[];
 			text?: string;
 			next_cursor?: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Sends the result of a call that clients run. The first result counts. */
@@ -1072,7 +1153,10 @@ export interface Methods {
 			content: Block[];
 			is_error?: boolean;
 		};
-		result: Record<string, unknown>;
+		result: {
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
 	};
 	/** Answers whether a call may run. The first answer counts. */
 	"confirm/answer": {
@@ -1085,6 +1169,8 @@ export interface Methods {
 		};
 		result: {
 			accepted: boolean;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Lists the standing approvals of a session, and revokes some of them. */
@@ -1095,6 +1181,8 @@ export interface Methods {
 		};
 		result: {
 			grants: Grant[];
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 }
