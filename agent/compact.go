@@ -33,29 +33,64 @@ func (s *state) callModel() {
 // conversation still fits.
 func (s *state) compactBefore() bool {
 	r := s.run
-	if s.cfg.CompactAt <= 0 || r.model.Window <= 0 || r.provider == nil || r.unsummed ||
+	share := s.cfg.CompactAt
+	if share > 0 && s.view.Undone() { // somebody wants the messages and not their summary, as long as they fit
+		share = max(share, 1)
+	}
+	if share <= 0 || r.model.Window <= 0 || r.provider == nil || r.unsummed ||
 		slices.ContainsFunc(s.bounds(), func(b budget.Bound) bool { return b.Used >= b.Most }) || // the call will not be made
-		float64(s.contextUsed()) < s.cfg.CompactAt*float64(r.model.Window) {
+		float64(s.contextUsed()) < share*float64(r.model.Window) {
 		return false
 	}
 	p, ok := s.planned(transcript.KeptDue)
 	if !ok {
 		return false
 	}
-	if b := budget.Exceeded(s.bounds(), summary.Cost(r.model, p, s.cfg.Now())); b != nil {
+	unsummed := func(why string) {
 		r.unsummed = true
-		s.tell(r.ID, warn(noticeNotCompacted,
-			fmt.Sprintf("the earlier messages are not summarised: the %s's budget of %s has no room for a summary", b.Whose, b.Words())))
+		s.tell(r.ID, warn(noticeNotCompacted, "the earlier messages are not summarised: "+why))
+	}
+	if s.conversation().futile() {
+		unsummed("the last summary freed less than a tenth of what a call sends. The next prompt may summarise again")
+		return false
+	}
+	if b := budget.Exceeded(s.bounds(), summary.Cost(r.model, p, s.cfg.Now())); b != nil {
+		unsummed(fmt.Sprintf("the %s's budget of %s has no room for a summary", b.Whose, b.Words()))
 		return false
 	}
 	s.compact(p, func(err error) {
 		if err != nil {
-			r.unsummed = true
-			s.tell(r.ID, warn(noticeNotCompacted, "the earlier messages are not summarised: "+s.failure(err).Message))
+			unsummed(s.failure(err).Message)
 		}
 		s.startCall()
 	})
 	return true
+}
+
+// futile reports whether the newest summary freed too little, and nobody has asked anything since: another one would free as little.
+func (v conversation) futile() bool {
+	c := v.view.Compaction()
+	if c == nil || c.Before == 0 || v.view.AskedSince() {
+		return false
+	}
+	after := c.After
+	if counted, ok := v.countedSince(); ok && c.Counted {
+		after = counted
+	}
+	return summary.Futile(c.Before, after)
+}
+
+// countedSince is what the vendor counted for the first call behind the newest summary.
+func (v conversation) countedSince() (input int, ok bool) {
+	first, _ := v.view.Rest()
+	for _, t := range v.view.Turns[first:] {
+		for _, m := range t.Messages {
+			if u := m.End; u != nil && u.Usage.Input > 0 && !u.Usage.Estimated && !v.view.Rebound(m) {
+				return u.Usage.Input, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // compact begins a compaction; dropCompaction ends it, and Close waits for it.
@@ -80,14 +115,17 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 	if s.run != nil {
 		turn = s.run.ID
 	}
-	s.tell(turn, inform(noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.Messages, c.model.Ref())))
+	id := session.NewSummaryID()
+	begins := inform(noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.Messages, c.model.Ref()))
+	begins.Summary = id
+	s.tell(turn, begins)
 	if s.ended != nil { // the store failed; never in a turn, of which the log knows
 		over(s.ended)
 		return
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := &compacting{Call: summary.Call{Model: c.model, Provider: c.provider, Decision: c.decision, Passage: p, Keep: set.KeepAlive, Served: s.summariser(c.model), Now: s.cfg.Now},
-		turn: turn, begun: s.cfg.Now(), said: make(chan summary.Result, 1), stop: stop, over: over}
+		id: id, turn: turn, begun: s.cfg.Now(), said: make(chan summary.Result, 1), stop: stop, over: over}
 	s.uses(c)
 	s.compacting = now
 	s.busy.Store(true)
@@ -138,18 +176,22 @@ func (s *state) compacted(sum summary.Result) {
 			return
 		}
 	}
-	s.summarised(c, sum, sum.Err)
 	entry := s.countSummary(c, sum.Usage)
+	if sum.Err == nil {
+		sum.Err = s.describe(c, sum.Text, &entry)
+	}
+	s.summarised(c, sum, sum.Err)
 	usage := fact{c.turn, nil, feed.UsageTotal{Usage: s.usage()}}
 	if c.turn == "" {
 		usage.event = feed.UsageTotal{Usage: s.usage().Add(sum.Usage)}
 	}
 	switch {
 	case sum.Err == nil:
-		entry.Upto, entry.Summary = c.Passage.Upto, sum.Text+c.Passage.Verbatim
 		notice := inform(noticeCompacted, fmt.Sprintf("models get a summary of %d characters in place of %d earlier messages; earlier thinking is no longer sent, and the prompt cache starts again",
 			len([]rune(entry.Summary)), c.Passage.Messages))
-		if s.record(fact{c.turn, entry, notice}, usage) != nil {
+		notice.Summary = c.id
+		made := feed.SummaryStored{Summary: feed.NewSummary(s.view.Summarised(session.Entry{Turn: c.turn, Body: entry}), entry)}
+		if s.record(fact{c.turn, entry, made}, fact{c.turn, nil, notice}, usage) != nil {
 			return
 		}
 	case sum.Usage.Input+sum.Usage.Output > 0:
@@ -159,6 +201,30 @@ func (s *state) compacted(sum summary.Result) {
 		}
 	}
 	c.over(sum.Err)
+}
+
+// describe fills in the entry of a summary that has been written: what it replaces, what stays, and what it frees.
+func (s *state) describe(c *compacting, text string, entry *session.Compaction) (err error) {
+	v := s.conversation()
+	now, err := v.decide(s.view.Session.Settings, session.Override{})
+	if s.run != nil {
+		now, err = s.run.choice, nil
+	}
+	if err != nil { // the policy refuses the level, so no call would be made
+		now.model = s.cfg.Catalog.Model(s.view.Session.Model.Provider, s.view.Session.Model.ID)
+	}
+	entry.ID, entry.Upto, entry.Summary = c.id, c.Passage.Upto, text+c.Passage.Verbatim
+	entry.Pinned, err = v.share(now.ref()).Pinned(entry.Upto, func(t *session.Turn) (*session.Turn, error) {
+		return s.view.Whole(context.WithoutCancel(s.ctx), s.store, t)
+	})
+	if err != nil {
+		return err
+	}
+	entry.Before, entry.Counted = v.size(now)
+	was := transcript.Weight(v.requestFor(now))
+	v.view = s.view.With(*entry)
+	entry.After = summary.Remaining(entry.Before, was, transcript.Weight(v.requestFor(now)))
+	return nil
 }
 
 // stopCompaction ends a summary that a client asked for between turns.
@@ -208,3 +274,84 @@ func (a *Agent) StopCompaction(ctx context.Context) error {
 
 // Cancelled reports whether an error of [Agent.Compact] means that somebody stopped the summary.
 func Cancelled(err error) bool { return errors.Is(err, errNoSummary) }
+
+// Uncompact undoes the newest summary: models are sent the messages that it replaced, and the prompt cache may still have them. An
+// id names the summary that is meant; empty: the newest. It is possible until somebody says something. It returns the summary,
+// whose end is on disk. Errors: ErrBusy, ErrCompacting, ErrNotUndoable, and those of the store.
+func (a *Agent) Uncompact(ctx context.Context, id session.SummaryID) (session.SummaryID, error) {
+	return ask(ctx, a, func(s *state) (session.SummaryID, error) {
+		newest := s.view.Undoable()
+		switch {
+		case s.run != nil || s.mayStart():
+			return "", ErrBusy
+		case s.compacting != nil:
+			return "", ErrCompacting
+		case newest == "" || id != "" && id != newest:
+			return "", ErrNotUndoable
+		}
+		if err := s.writable(); err != nil {
+			return "", err
+		}
+		err := s.record(fact{"", session.Uncompaction{Summary: newest}, feed.SummaryUndone{ID: newest}})
+		s.measure()
+		return newest, err
+	})
+}
+
+// Summary is a summary of earlier turns, with what the log has of it.
+type Summary struct {
+	session.Summary
+	Log      session.Compaction
+	Undoable bool // now
+}
+
+// Summaries returns the last summaries in front of one, or of all, in order, and whether there are earlier ones. Errors: ErrNoSummary,
+// and those of the store.
+func (a *Agent) Summaries(ctx context.Context, before session.SummaryID, limit int) (page []Summary, more bool, err error) {
+	type result struct {
+		page []Summary
+		more bool
+	}
+	r, err := ask(ctx, a, func(s *state) (r result, err error) {
+		list := s.view.Summaries()
+		if before != "" {
+			end := slices.IndexFunc(list, func(sum session.Summary) bool { return sum.ID == before })
+			if end < 0 {
+				return r, ErrNoSummary
+			}
+			list = list[:end]
+		}
+		r.more = len(list) > limit
+		r.page, err = s.summaries(list[max(len(list)-limit, 0):])
+		return r, err
+	})
+	return r.page, r.more, err
+}
+
+// SummariesAfter returns the summaries that were made right after one of these messages, in order. Errors: those of the store.
+func (a *Agent) SummariesAfter(ctx context.Context, messages []session.MessageID) ([]Summary, error) {
+	return ask(ctx, a, func(s *state) ([]Summary, error) { return s.summariesAfter(messages) })
+}
+
+func (s *state) summariesAfter(messages []session.MessageID) ([]Summary, error) {
+	var list []session.Summary
+	for _, sum := range s.view.Summaries() {
+		if slices.Contains(messages, sum.After) {
+			list = append(list, sum)
+		}
+	}
+	return s.summaries(list)
+}
+
+func (s *state) summaries(list []session.Summary) ([]Summary, error) {
+	undoable := s.view.Undoable()
+	whole := make([]Summary, 0, len(list))
+	for _, sum := range list {
+		c, err := s.view.Compacted(s.ctx, s.store, sum)
+		if err != nil {
+			return nil, err
+		}
+		whole = append(whole, Summary{Summary: sum, Log: c, Undoable: sum.ID == undoable && s.run == nil})
+	}
+	return whole, nil
+}

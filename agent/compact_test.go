@@ -100,7 +100,7 @@ func TestCompact(t *testing.T) {
 		if err := <-over; err != nil {
 			t.Fatal(err)
 		}
-		check(t, "told", methods(sub), []string{"notice compacting", "notice compacted", "usage"})
+		check(t, "told", methods(sub), []string{"notice compacting", "summary", "notice compacted", "usage"})
 		asked := b.fake.requests[4]
 		check(t, "tools", len(asked.Tools), 0)
 		check(t, "level", asked.Decision.Effective, provider.Off)
@@ -421,7 +421,8 @@ func TestCompactInALoop(t *testing.T) {
 		t.Run(seat.String(), func(t *testing.T) {
 			t.Parallel()
 			p.row.Window = 4000
-			h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("package a") }}
+			long := "package a" + strings.Repeat(", and more of it", 60) // a summary frees some of it
+			h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said(long) }}
 			server := sim.New(sim.Config{})
 			b := seated(t, p, server, func(c *Config) {
 				c.CompactAt = 0.001 // a summary is due before each call but the first
@@ -450,7 +451,7 @@ func TestCompactInALoop(t *testing.T) {
 			}
 			all := server.Requests()
 			last := string(all[len(all)-1].Body)
-			if !strings.Contains(last, "A file was read.") || !strings.Contains(last, "of which package they are") || strings.Contains(last, "package a\"") {
+			if !strings.Contains(last, "A file was read.") || !strings.Contains(last, "of which package they are") || strings.Contains(last, "and more of it") {
 				t.Errorf("sent at last: %s", last)
 			}
 		})

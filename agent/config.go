@@ -34,6 +34,15 @@ var (
 	// ErrFinished refuses to continue a session: its last turn was not cut off, a message was added since, or a summary stands in its place.
 	ErrFinished = errors.New("there is no unfinished turn to continue")
 
+	// ErrNotUndoable refuses to undo a summary: there is none, another one is newer, or somebody has said something since.
+	ErrNotUndoable = errors.New("there is no summary that can be undone")
+
+	// ErrNoSummary means that the session has no such summary.
+	ErrNoSummary = errors.New("no such summary")
+
+	// ErrPinned refuses to pin a message because maxPinned messages are pinned already.
+	ErrPinned = fmt.Errorf("%d messages are pinned already", maxPinned)
+
 	// ErrNotParked refuses to resume a turn that is not parked, and ErrAsked one that waits for the answer to a question.
 	ErrNotParked = errors.New("the turn is not parked")
 	ErrAsked     = errors.New("the turn waits for the answer to a question")
@@ -50,6 +59,9 @@ var (
 
 // maxQueue is how many prompts of a session may wait.
 const maxQueue = 1000
+
+// maxPinned is how many messages of a session may be pinned: each call sends them all.
+const maxPinned = 100
 
 // Config is what all agents of a daemon share.
 type Config struct {

@@ -278,7 +278,7 @@ func (v conversation) cached(before *session.Turn, c choice) feed.Cache {
 	if before.Start.Model != c.ref() {
 		return feed.Cache{State: provider.CacheLost, Why: fmt.Sprintf("the model changed from %s to %s: its prompt cache starts again", before.Start.Model, c.ref())}
 	}
-	if v.view.Precompacted(before.Messages[len(before.Messages)-1]) {
+	if v.view.Rebound(before.Messages[len(before.Messages)-1]) {
 		return feed.Cache{State: provider.CacheLost, Why: "earlier messages were summarised: the prompt cache starts again"}
 	}
 	state, why := provider.CacheKept, ""
@@ -336,7 +336,7 @@ func (v conversation) size(c choice) (used int, counted bool) {
 		}
 		for j := len(t.Messages) - 1; j >= 0 && (i > first || j >= message); j-- {
 			m := t.Messages[j]
-			if u := m.End; u != nil && u.Usage.Input > 0 && !v.view.Precompacted(m) {
+			if u := m.End; u != nil && u.Usage.Input > 0 && !v.view.Rebound(m) {
 				same := t.Start.Model == c.ref()
 				return u.Usage.Size() + budget.Tokens(since), same && !u.Usage.Estimated
 			}

@@ -255,34 +255,71 @@ func (o *Sessions) Creation(ctx context.Context, stamp session.Stamp) (first ses
 // person allowed for the whole session, the fork asks again. The other session does not change, and may be deleted.
 // Errors: ErrNoMessage, session.ErrUnfinished, and those of the store.
 func (o *Sessions) Fork(ctx context.Context, id session.ID, message session.MessageID) (session.Session, error) {
-	s, err := o.forked(ctx, id, message)
+	s, err := o.forked(ctx, id, forkAt(message))
 	if err != nil {
 		return s, err
 	}
 	return o.Create(ctx, s)
 }
 
-// ForkOnce is Fork for a stamped request, as CreateOnce is Create. Error: session.ErrReused too.
-func (o *Sessions) ForkOnce(ctx context.Context, id session.ID, message session.MessageID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error) {
-	s, err := o.forked(ctx, id, message)
+// ForkBefore is Fork from right before a summary: the fork has the messages that the summary replaced. It is possible at any time. Errors:
+// ErrNoSummary, and those of the store.
+func (o *Sessions) ForkBefore(ctx context.Context, id session.ID, summary session.SummaryID) (session.Session, error) {
+	s, err := o.forked(ctx, id, forkBefore(summary))
+	if err != nil {
+		return s, err
+	}
+	return o.Create(ctx, s)
+}
+
+// ForkBeforeOnce is ForkBefore for a stamped request, as CreateOnce is Create. Error: session.ErrReused too.
+func (o *Sessions) ForkBeforeOnce(ctx context.Context, id session.ID, summary session.SummaryID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error) {
+	s, err := o.forked(ctx, id, forkBefore(summary))
 	if err != nil {
 		return session.Creation{}, err
 	}
 	return o.CreateOnce(ctx, s, stamp, answer)
 }
 
+// ForkOnce is Fork for a stamped request, as CreateOnce is Create. Error: session.ErrReused too.
+func (o *Sessions) ForkOnce(ctx context.Context, id session.ID, message session.MessageID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error) {
+	s, err := o.forked(ctx, id, forkAt(message))
+	if err != nil {
+		return session.Creation{}, err
+	}
+	return o.CreateOnce(ctx, s, stamp, answer)
+}
+
+// forkAt makes the record of a fork that goes on from a message.
+func forkAt(message session.MessageID) func(*session.View) (session.Session, error) {
+	return func(v *session.View) (session.Session, error) {
+		fork, ok, err := v.Fork(message)
+		if !ok {
+			return fork, ErrNoMessage
+		}
+		return fork, err
+	}
+}
+
+// forkBefore makes the record of a fork that goes on from before a summary.
+func forkBefore(summary session.SummaryID) func(*session.View) (session.Session, error) {
+	return func(v *session.View) (session.Session, error) {
+		fork, ok := v.ForkBefore(summary)
+		if !ok {
+			return fork, ErrNoSummary
+		}
+		return fork, nil
+	}
+}
+
 // forked is the record of a fork, without an id.
-func (o *Sessions) forked(ctx context.Context, id session.ID, message session.MessageID) (fork session.Session, err error) {
+func (o *Sessions) forked(ctx context.Context, id session.ID, cut func(*session.View) (session.Session, error)) (fork session.Session, err error) {
 	err = o.Do(ctx, id, func(a *Agent) error {
 		fork, err = ask(ctx, a, func(s *state) (session.Session, error) {
 			if err := s.writable(); err != nil { // what closes a crash's turn is to be in the log
 				return session.Session{}, err
 			}
-			fork, ok, err := s.view.Fork(message)
-			if !ok {
-				return fork, ErrNoMessage
-			}
-			return fork, err
+			return cut(s.view)
 		})
 		return err
 	})

@@ -38,7 +38,7 @@ func drawPlan(t *rapid.T) plan {
 	p.acts = drawActs(t, 1, 25, []string{"prompt", "prompt", "prompt", "prompt", "prompt with a level", "prompt or reject", "cancel", "cancel one", "cancel nothing",
 		"set", "attach", "attach slow", "attach and detach", "read", "crash", "close", "resume", "idle", "compare", "wait", "history",
 		"prompt once", "prompt again", "leave", "come back",
-		"model", "prompt elsewhere", "compact", "compact", "compact", "stop compacting", "fork", "fork", "fork",
+		"model", "prompt elsewhere", "compact", "compact", "compact", "stop compacting", "uncompact", "uncompact", "pin", "pin", "unpin", "fork before", "fork", "fork", "fork",
 		"steer", "append", "run", "run", "run", "allow", "allow", "deny"}, []int{0, 0, 1, 20, 90, 1500, 70_000})
 	for range rapid.IntRange(0, 3).Draw(t, "wounds") {
 		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))

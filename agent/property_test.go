@@ -74,7 +74,7 @@ type returns struct {
 	lives                            int
 	followed, nothing, anew, prompts int
 	hosted, run, answers, steered    int
-	forks, summaries, kept           int
+	forks, summaries, kept, undone   int
 	asked                            map[string]int // requests that were answered, by wire API
 	continued                        int            // turns that were
 	given                            int            // results of calls that are in the logs
@@ -305,6 +305,31 @@ func (l *life) act(a act) error {
 			}
 			return err
 		})
+	case "uncompact":
+		return l.do(func(a *Agent) error {
+			_, err := a.Uncompact(l.ctx, "")
+			if errors.Is(err, ErrNotUndoable) {
+				return nil
+			}
+			if err == nil {
+				l.returns.undone++
+			}
+			return err
+		})
+	case "pin", "unpin":
+		return l.do(func(agent *Agent) error {
+			list, _, err := agent.History(l.ctx, Page{Limit: 20})
+			if err != nil || len(list) == 0 {
+				return err
+			}
+			_, err = agent.Pin(l.ctx, list[a.n%len(list)].ID, a.kind == "pin")
+			if errors.Is(err, session.ErrUnfinished) || errors.Is(err, ErrNoMessage) {
+				return nil
+			}
+			return err
+		})
+	case "fork before":
+		return l.forkBefore(a)
 	case "stop compacting":
 		return l.do(func(a *Agent) error { return a.StopCompaction(l.ctx) })
 	case "fork":
@@ -415,6 +440,31 @@ func (l *life) fork(a act) error {
 		return err
 	}
 	return excused(l.group.For(session.Operator).Do(l.ctx, f.id, func(agent *Agent) error { _, err := agent.Prompt(l.ctx, text(inFork)); return err }))
+}
+
+// forkBefore goes on from before a summary, and says something there.
+func (l *life) forkBefore(a act) error {
+	var list []Summary
+	err := l.group.For(session.Operator).Do(l.ctx, l.id, func(agent *Agent) (err error) {
+		list, _, err = agent.Summaries(l.ctx, "", 100)
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		return excused(err)
+	}
+	sum := list[a.n%len(list)]
+	s, err := l.group.For(session.Operator).ForkBefore(l.ctx, l.id, sum.ID)
+	if err != nil {
+		return excused(err)
+	}
+	l.returns.forks++
+	return excused(l.group.For(session.Operator).Do(l.ctx, s.ID, func(agent *Agent) error {
+		if has, _, err := agent.Summaries(l.ctx, "", 100); err != nil || slices.ContainsFunc(has, func(s Summary) bool { return s.ID == sum.ID }) {
+			return fmt.Errorf("a fork from before summary %s has it (%v)", sum.ID, err)
+		}
+		_, err := agent.Prompt(l.ctx, text(inFork))
+		return err
+	}))
 }
 
 // forkEnded goes on from the turns that have ended.
@@ -739,7 +789,7 @@ func foldDiff(live, replayed *session.View) string {
 	}
 	plain := func(v *session.View) string {
 		s := v.Session
-		data, err := json.Marshal([]any{s, v.Turns, v.Repairs, v.Grants, v.LastSeq, v.Compaction()})
+		data, err := json.Marshal([]any{s, v.Turns, v.Repairs, v.Grants, v.LastSeq, v.Compaction(), v.Summaries(), v.Undoable()})
 		if err != nil {
 			return err.Error()
 		}

@@ -86,7 +86,7 @@ func (s *state) repair(pe *provider.Error) bool {
 // compactAfter summarises earlier turns since a call was refused as too long, once a turn, and makes the call again.
 func (s *state) compactAfter(pe *provider.Error) bool {
 	r := s.run
-	if pe.Kind != provider.KindTooLong || r.overflowed {
+	if pe.Kind != provider.KindTooLong || r.overflowed || s.conversation().futile() {
 		return false
 	}
 	p, ok := s.planned(transcript.KeptAsked)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/recall"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -25,6 +26,7 @@ type State struct {
 type Message struct {
 	session.Message
 	Refused bool // some model is not sent it, since its provider refused it
+	Pinned  bool // later summaries keep it word for word; a reply and the results of its calls are kept together
 
 	Start *session.TurnStart // nil: its turn never started
 	Stop  *session.TurnEnd   // nil: its turn runs or waits
@@ -49,6 +51,8 @@ type Snapshot struct {
 	Turn     *OpenTurn // nil: none runs
 	Queue    feed.QueueUpdate
 	Waiting  []Message // of the turns in Queue
+
+	Summaries []Summary // that were made right after one of the messages, those of Turn included; in order
 
 	// Since is every update after the one that AttachAfter got, up to Seq. Growth may be merged. If it is nil, these updates are
 	// not in memory any more, and the client starts from the rest of the snapshot. Otherwise it needs nothing else.
@@ -119,6 +123,13 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*fee
 		end := place{turn: len(s.view.Turns)} // behind the running turn stand those that were taken out of the queue
 		snap.Messages, snap.More, err = s.newest(place{}, end, limit, func(t *session.Turn) bool { return !t.Queued() && !t.Running() })
 		if err != nil {
+			return snap, err
+		}
+		shown := snap.Messages
+		if snap.Turn != nil {
+			shown = slices.Concat(shown, snap.Turn.Messages)
+		}
+		if snap.Summaries, err = s.summariesAfter(IDsOf(shown)); err != nil {
 			return snap, err
 		}
 		s.feed.Add(sub)
@@ -269,6 +280,71 @@ func (a *Agent) MarkRead(ctx context.Context, principal string, upto session.Tur
 	return err
 }
 
+// Pins are the pinned messages of a session.
+type Pins struct {
+	Pinned  []session.MessageID
+	Applies PinApplies // of the change that was asked for
+}
+
+// PinApplies says when a pin, or its end, changes what models are sent.
+type PinApplies string
+
+const (
+	PinAppliesNow  PinApplies = "now"          // the message is sent, or not sent, as it should be
+	PinAppliesNext PinApplies = "next_summary" // not before the next summary: what models were sent stays the same until then
+)
+
+// Words lists both.
+func (PinApplies) Words() []string { return provider.Words(PinAppliesNow, PinAppliesNext) }
+
+// Pin keeps a message word for word beside all later summaries; with on false, it ends that. A reply and the results of its calls
+// are kept together. It is on disk on return. Errors: ErrNoMessage, session.ErrUnfinished for a message that is in the queue or is
+// being written, ErrPinned, and those of the store.
+func (a *Agent) Pin(ctx context.Context, id session.MessageID, on bool) (Pins, error) {
+	return ask(ctx, a, func(s *state) (Pins, error) {
+		at, err := s.find(id, place{})
+		if err != nil {
+			return Pins{}, err
+		}
+		t := s.view.Turns[at.turn]
+		if at.message == len(t.Messages) || !t.Finished(t.Messages[at.message]) {
+			return Pins{}, session.ErrUnfinished
+		}
+		pinned := s.view.Session.Pinned
+		if on && !slices.Contains(pinned, id) && len(pinned) >= maxPinned {
+			return Pins{}, ErrPinned
+		}
+		if on != slices.Contains(pinned, id) {
+			if err := s.pin(id, on); err != nil {
+				return Pins{}, err
+			}
+		}
+		p := Pins{Pinned: s.view.Session.Pinned, Applies: PinAppliesNow}
+		turn, message := s.view.Rest()
+		if c := s.view.Compaction(); c != nil && (at.turn < turn || at.turn == turn && at.message < message) {
+			kept := slices.ContainsFunc(c.Pinned, func(p session.Pinned) bool { return p.Message == id || p.Answer == id })
+			if kept != on {
+				p.Applies = PinAppliesNext
+			}
+		}
+		return p, nil
+	})
+}
+
+func (s *state) pin(id session.MessageID, on bool) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	change := session.Setting{Pin: []session.MessageID{id}}
+	if !on {
+		change = session.Setting{Unpin: change.Pin}
+	}
+	after := s.view.Session
+	after.Apply(session.Entry{Body: change})
+	list := append([]session.MessageID{}, after.Pinned...)
+	return s.record(fact{"", change, feed.SessionUpdate{Pinned: &list}})
+}
+
 // Explanation is what a turn with another model or level would get.
 type Explanation struct {
 	Model    provider.Model
@@ -337,6 +413,69 @@ func (a *Agent) History(ctx context.Context, p Page) (page []Message, more bool,
 		return r, err
 	})
 	return r.page, r.more, err
+}
+
+// Recall searches the messages that the newest summary replaces, for a model. What a provider refused is left out. It reads a page
+// of the log after the other, and waits only for the agent's goroutine. Errors: those of the store.
+func (a *Agent) Recall(ctx context.Context, q recall.Query) (string, error) {
+	end, err := ask(ctx, a, func(s *state) (end place, err error) {
+		end.turn, end.message = s.view.Rest()
+		return end, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if end == (place{}) {
+		return "No summary replaces anything: you have all of this conversation.", nil
+	}
+	type result struct {
+		page []Message
+		more bool
+		next place
+	}
+	found := recall.Search(func(yield func(recall.Message) bool) {
+		for r := (result{more: true}); r.more && err == nil; {
+			from := r.next
+			r, err = ask(ctx, a, func(s *state) (r result, err error) {
+				r.page, r.more, err = s.oldest(from, end, recallPage)
+				if err == nil && r.more {
+					r.next, err = s.find(r.page[len(r.page)-1].ID, from)
+					r.next.message++
+				}
+				return r, err
+			})
+			for _, m := range r.page {
+				if recallable(m) && !yield(recall.Message{ID: string(m.ID), Role: m.Role, Blocks: blocksOf(m)}) {
+					return
+				}
+			}
+		}
+	}, q)
+	return found, err
+}
+
+// IDsOf lists the ids of messages.
+func IDsOf(messages []Message) []session.MessageID {
+	ids := make([]session.MessageID, len(messages))
+	for i, m := range messages {
+		ids[i] = m.ID
+	}
+	return ids
+}
+
+// recallPage is how many messages Recall reads at once.
+const recallPage = 50
+
+// recallable reports whether models may get a message.
+func recallable(m Message) bool {
+	return !m.Refused && !m.Unsent() && !(m.Stop != nil && m.Stop.StopReason == session.StopRefusal)
+}
+
+func blocksOf(m Message) (blocks provider.Blocks) {
+	for _, p := range m.Parts {
+		blocks = append(blocks, p.Block)
+	}
+	return blocks
 }
 
 // place is where a message stands.
@@ -440,7 +579,7 @@ func (s *state) messages(t *session.Turn) []Message {
 	list := make([]Message, 0, len(t.Messages)+1)
 	found := false
 	for _, m := range t.Messages {
-		out := Message{Message: *m, Refused: s.view.Refused(m.ID), Start: t.Start, Stop: t.End}
+		out := Message{Message: *m, Refused: s.view.Refused(m.ID), Pinned: s.view.IsPinned(t, m), Start: t.Start, Stop: t.End}
 		out.Parts = slices.Clone(m.Parts)
 		if m.End != nil {
 			out.Served = m.End.By()

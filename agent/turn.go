@@ -91,7 +91,8 @@ type callEnd struct {
 // compacting is a summary on its way.
 type compacting struct {
 	summary.Call
-	turn  session.TurnID // that waits for it; empty: none
+	id    session.SummaryID // of what comes of it
+	turn  session.TurnID    // that waits for it; empty: none
 	begun time.Time
 	said  chan summary.Result // buffer 1: the goroutine never waits
 	stop  context.CancelCauseFunc

@@ -38,7 +38,7 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 	lost := l.fake.refused
 	var before []string                          // of the turns before that of the last request
 	efforts := make(map[string][]provider.Level) // in front of these, by model
-	summary := ""                                // that the last request had in place of what was said first
+	summary := ""                                // that the last request had in place of what was said first, with pinned messages
 	for i, req := range l.fake.requests {
 		if err := acceptable(req.Messages); err != nil {
 			return fmt.Errorf("request %d: %w\n%+v", i, err, req.Messages)
@@ -49,8 +49,12 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 		if req.System == transcript.AskSummary || slices.ContainsFunc(req.Messages, func(m provider.Message) bool { return strings.Contains(asked(m), inFork) }) {
 			continue
 		}
-		if first := asked(req.Messages[0]); strings.HasPrefix(first, transcript.AboveSummary) && first != summary {
-			before, summary = nil, first
+		head := ""
+		if at := slices.IndexFunc(req.Messages, func(m provider.Message) bool { return strings.HasPrefix(asked(m), transcript.AboveSummary) }); at >= 0 {
+			head = fmt.Sprint(req.Messages[:at+1])
+		}
+		if head != summary {
+			before, summary = nil, head
 			clear(efforts)
 		}
 		messages, effort, err := partEfforts(req.Messages)

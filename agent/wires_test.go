@@ -37,8 +37,8 @@ func TestRandomWires(t *testing.T) {
 	for _, api := range slices.Sorted(maps.Keys(r.asked)) {
 		asked = append(asked, fmt.Sprintf("%d of %s", r.asked[api], api))
 	}
-	t.Logf("models were asked: %s; %d results of calls, %d prompts taken in, %d turns continued, %d forks, %d summaries begun and %d kept, %d returns", strings.Join(asked, ", "),
-		r.given, r.steered, r.continued, r.forks, r.summaries, r.kept, r.followed+r.nothing+r.anew)
+	t.Logf("models were asked: %s; %d results of calls, %d prompts taken in, %d turns continued, %d forks, %d summaries begun, %d undone and %d kept, %d returns", strings.Join(asked, ", "),
+		r.given, r.steered, r.continued, r.forks, r.summaries, r.undone, r.kept, r.followed+r.nothing+r.anew)
 	if r.enough() && (len(r.asked) < 5 || r.given == 0 || r.steered == 0 || r.continued == 0 || r.summaries == 0 || r.followed+r.nothing+r.anew == 0) {
 		t.Error("the plans do not reach all of these")
 	}
@@ -62,7 +62,7 @@ func drawWires(t *rapid.T, all []placed) plan {
 	p.acts = append([]act{{kind: "attach"}, {kind: "prompt", wait: 20 * time.Millisecond}}, drawActs(t, 8, 20, []string{"prompt", "prompt", "prompt",
 		"prompt elsewhere", "prompt elsewhere", "prompt with a level", "prompt with a picture", "model", "model", "set", "set", "steer", "steer", "append", "append", "prompt once", "prompt again",
 		"run", "run", "run", "run", "run", "run", "allow", "allow", "allow", "deny", "cancel", "cancel", "crash", "close",
-		"compact", "compact", "compact", "fork", "attach", "attach slow", "leave", "leave", "come back", "come back", "come back", "read", "compare", "resume", "continue", "continue", "continue"},
+		"compact", "compact", "compact", "uncompact", "uncompact", "pin", "pin", "unpin", "fork before", "fork", "attach", "attach slow", "leave", "leave", "come back", "come back", "come back", "read", "compare", "resume", "continue", "continue", "continue"},
 		[]int{0, 1, 5, 20, 100, 100, 2000, 10_000})...)
 	for range rapid.IntRange(0, 2).Draw(t, "wounds") {
 		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
@@ -58,8 +59,11 @@ type attachResult struct {
 	Seq      uint64         `json:"seq"`
 	Updates  []wire.Update  `json:"updates,omitzero"`
 	Messages []wire.Message `json:"messages,omitzero"`
-	More     *bool          `json:"more,omitempty"`
-	Open     *openTurn      `json:"open,omitempty"`
+
+	Summaries []wire.Summary `json:"summaries,omitzero"` // that were made right after one of the messages
+
+	More *bool     `json:"more,omitempty"`
+	Open *openTurn `json:"open,omitempty"`
 }
 
 type openTurn struct {
@@ -87,7 +91,7 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 		return attachResult{}, err
 	}
 	r := attachResult{Session: wire.NewSession(snap.Session, wire.ModelOf(snap.Model, snap.Decision)), Seq: snap.Seq}
-	r.Session.Grants = snap.Grants
+	r.Session.Grants, r.Session.Pinned = snap.Grants, snap.Session.Pinned
 	room := c.server.out.Room()
 	if snap.Since != nil {
 		if r.Updates = c.server.out.Updates(snap.Since, room); r.Updates != nil {
@@ -115,8 +119,23 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 		least = 0
 	}
 	r.Messages, err = c.server.out.Newest(snap.Messages, room, least)
+	r.Summaries = c.server.out.SummariesInPage(shownAfter(snap.Summaries, r))
 	r.More = new(snap.More || len(r.Messages) < len(snap.Messages))
 	return r, err
+}
+
+// shownAfter are the summaries that were made after messages of an answer.
+func shownAfter(list []agent.Summary, r attachResult) []agent.Summary {
+	shown := make(map[session.MessageID]bool)
+	for _, m := range r.Messages {
+		shown[m.ID] = true
+	}
+	if r.Open != nil {
+		for _, m := range r.Open.Messages {
+			shown[m.ID] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(s agent.Summary) bool { return !shown[s.After] })
 }
 
 func detach(_ context.Context, c *client, p sessionParams) (method.Nothing, error) {

@@ -14,5 +14,5 @@
 // The private methods of the unix socket (local.go) have their names and types in package door, which is their client.
 //
 // Inside the package, files depend in one direction: server; table; discover; ask, turn, tools, settings, history and watch;
-// session; model and continue; attach, newtools, local, initialize and auth; params; client.
+// session and summaries; model; attach, newtools, local, initialize and auth; params; client.
 package rpc

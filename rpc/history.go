@@ -24,8 +24,9 @@ type historyParams struct {
 }
 
 type historyResult struct {
-	Messages []wire.Message `json:"messages"`
-	More     bool           `json:"more"`
+	Messages  []wire.Message `json:"messages"`
+	Summaries []wire.Summary `json:"summaries,omitzero"` // that were made right after one of the messages
+	More      bool           `json:"more"`
 }
 
 func history(ctx context.Context, c *client, p historyParams) (historyResult, error) {
@@ -40,13 +41,22 @@ func history(ctx context.Context, c *client, p historyParams) (historyResult, er
 	if err != nil {
 		return historyResult{}, err
 	}
-	var shown []wire.Message
+	room := c.server.out.Room()
+	left := func(shown []wire.Message) bool { return more || len(shown) < len(messages) }
 	if p.After.Value != "" {
-		shown, err = c.server.out.Oldest(messages, c.server.out.Room())
-	} else {
-		shown, err = c.server.out.Newest(messages, c.server.out.Room(), 1)
+		shown, err := c.server.out.Oldest(messages, room)
+		if err != nil {
+			return historyResult{}, err
+		}
+		summaries, err := c.summariesAfter(ctx, p.Session.Value, messages[:len(shown)])
+		return historyResult{shown, summaries, left(shown)}, err
 	}
-	return historyResult{shown, more || len(shown) < len(messages)}, err
+	shown, err := c.server.out.Newest(messages, room, 1)
+	if err != nil {
+		return historyResult{}, err
+	}
+	summaries, err := c.summariesAfter(ctx, p.Session.Value, messages[len(messages)-len(shown):])
+	return historyResult{shown, summaries, left(shown)}, err
 }
 
 func (c *client) page(ctx context.Context, id session.ID, p agent.Page) (page []agent.Message, more bool, err error) {
@@ -76,10 +86,11 @@ const (
 func (exportFormat) Words() []string { return provider.Words(exportJSON, exportMarkdown) }
 
 type exportResult struct {
-	Session  wire.Session      `json:"session"`
-	Messages []wire.Message    `json:"messages,omitzero"` // of the format json
-	Text     *string           `json:"text,omitempty"`    // of the format markdown
-	Next     session.MessageID `json:"next_cursor,omitempty"`
+	Session   wire.Session      `json:"session"`
+	Messages  []wire.Message    `json:"messages,omitzero"`  // of the format json
+	Summaries []wire.Summary    `json:"summaries,omitzero"` // of the format json: that were made right after one of the messages
+	Text      *string           `json:"text,omitempty"`     // of the format markdown
+	Next      session.MessageID `json:"next_cursor,omitempty"`
 }
 
 func export(_ context.Context, c *client, p exportParams) (func(context.Context) (exportResult, error), error) {
@@ -103,12 +114,15 @@ func export(_ context.Context, c *client, p exportParams) (func(context.Context)
 			return exportResult{}, err
 		}
 		r := exportResult{Session: st.Session, Messages: shown}
+		if r.Summaries, err = c.summariesAfter(ctx, p.Session.Value, messages[:len(shown)]); err != nil {
+			return exportResult{}, err
+		}
 		if more || len(shown) < len(messages) {
 			r.Next = shown[len(shown)-1].ID
 		}
 		if p.Format == exportMarkdown {
-			text := c.server.markdown(st.Session, messages[:len(shown)], p.Cursor.Value == "")
-			r.Messages, r.Text = nil, &text
+			text := c.server.markdown(st.Session, messages[:len(shown)], r.Summaries, p.Cursor.Value == "")
+			r.Messages, r.Summaries, r.Text = nil, nil, &text
 		}
 		return r, nil
 	}, nil
@@ -125,7 +139,7 @@ func withoutThinking(m agent.Message) agent.Message {
 }
 
 // markdown is a part of a session for people; the first part has its title.
-func (s *Server) markdown(of wire.Session, messages []agent.Message, first bool) string {
+func (s *Server) markdown(of wire.Session, messages []agent.Message, summaries []wire.Summary, first bool) string {
 	var out strings.Builder
 	if first {
 		fmt.Fprintf(&out, "# %s\n", cmp.Or(of.Title, "Session "+string(of.ID)))
@@ -135,6 +149,9 @@ func (s *Server) markdown(of wire.Session, messages []agent.Message, first bool)
 	}
 	for _, m := range messages {
 		fmt.Fprintf(&out, "\n## %s\n", speaker(m))
+		if m.Pinned {
+			out.WriteString("\n*(pinned)*\n")
+		}
 		if m.Joins != nil {
 			out.WriteString("\n*(goes on directly behind the text above)*\n")
 		} else if m.Continues != "" {
@@ -150,8 +167,25 @@ func (s *Server) markdown(of wire.Session, messages []agent.Message, first bool)
 		if m.End != nil && m.End.Incomplete != "" {
 			fmt.Fprintf(&out, "\n*(incomplete: %s)*\n", m.End.Incomplete)
 		}
+		for _, sum := range summaries {
+			if sum.After == m.ID {
+				writeSummary(&out, sum)
+			}
+		}
 	}
 	return out.String()
+}
+
+// writeSummary writes a summary where it was made.
+func writeSummary(out *strings.Builder, s wire.Summary) {
+	fmt.Fprintf(out, "\n## Summary of %d earlier messages by %s\n", s.Messages, s.Model)
+	if s.Undone {
+		out.WriteString("\n*(undone)*\n")
+	}
+	fmt.Fprintf(out, "\n%s\n", strings.TrimRight(s.Text, "\n"))
+	if s.Truncated {
+		out.WriteString("\n*(cut: too large to show)*\n")
+	}
 }
 
 func usageWords(u provider.Usage) string {

@@ -175,7 +175,7 @@ type stateResult struct {
 func state(ctx context.Context, c *client, p sessionParams) (stateResult, error) {
 	st, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
 	w := wire.NewSession(st.Session, wire.ModelOf(st.Model, st.Decision))
-	w.Grants = st.Grants
+	w.Grants, w.Pinned = st.Grants, st.Session.Pinned
 	return stateResult{w}, err
 }
 
@@ -281,6 +281,7 @@ func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothi
 type forkParams struct {
 	Session method.ID[session.ID]        `json:"session_id"`
 	Message method.ID[session.MessageID] `json:"message_id,omitzero"`
+	Summary method.ID[session.SummaryID] `json:"summary_id,omitzero"`
 	Client  *clientID                    `json:"client_id,omitempty"`
 }
 
@@ -301,54 +302,32 @@ func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error
 	if err != nil {
 		return r, err
 	}
+	id, message, summary := p.Session.Value, p.Message.Value, p.Summary.Value
+	if message != "" && summary != "" {
+		return r, conn.InvalidParams("summary_id", "cannot be combined with message_id; give one of them")
+	}
 	if stamp == nil {
-		made, err := sessions.Fork(ctx, p.Session.Value, p.Message.Value)
+		var made session.Session
+		if summary != "" {
+			made, err = sessions.ForkBefore(ctx, id, summary)
+		} else {
+			made, err = sessions.Fork(ctx, id, message)
+		}
 		return forkResult{made.ID}, err
 	}
 	first, ok, err := sessions.Creation(ctx, *stamp) // what was once made is answered, though its parent may be gone today
-	if !ok && err == nil {
-		first, err = sessions.ForkOnce(ctx, p.Session.Value, p.Message.Value, *stamp, func(id session.ID) (json.RawMessage, error) {
-			return json.Marshal(forkResult{id})
-		})
+	answer := func(id session.ID) (json.RawMessage, error) { return json.Marshal(forkResult{id}) }
+	switch {
+	case ok || err != nil:
+	case summary != "":
+		first, err = sessions.ForkBeforeOnce(ctx, id, summary, *stamp, answer)
+	default:
+		first, err = sessions.ForkOnce(ctx, id, message, *stamp, answer)
 	}
 	if err != nil {
 		return r, err
 	}
 	return forkResult{first.Session}, nil
-}
-
-type compactResult struct {
-	Compacted bool `json:"compacted"` // false: there was nothing to summarise, or it was cancelled
-}
-
-// compact begins in order and is answered when the summary is kept. It outlives the connection, but not its request's cancel.
-func compact(ctx context.Context, c *client, p sessionParams) (func(context.Context) (compactResult, error), error) {
-	over, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (<-chan error, error) { return a.Compact(ctx) })
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (compactResult, error) {
-		if over == nil {
-			return compactResult{}, nil
-		}
-		select {
-		case err := <-over:
-			if agent.Cancelled(err) {
-				return compactResult{}, nil
-			}
-			return compactResult{err == nil}, err
-		case <-ctx.Done():
-		}
-		if errors.Is(context.Cause(ctx), conn.ErrCancelled) {
-			_, err := service.OnAgent(context.WithoutCancel(ctx), c, p.Session.Value, func(a *agent.Agent) (method.Nothing, error) {
-				return method.Nothing{}, a.StopCompaction(context.WithoutCancel(ctx))
-			})
-			if err != nil {
-				return compactResult{}, err
-			}
-		}
-		return compactResult{}, context.Cause(ctx)
-	}, nil
 }
 
 func deleteSession(ctx context.Context, c *client, p sessionParams) (method.Nothing, error) {

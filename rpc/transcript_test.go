@@ -362,7 +362,7 @@ func (s *stage) restart() {
 func (s *stage) send(line string) { s.sendTo(s.conn, line) }
 
 func (s *stage) sendTo(to io.Writer, line string) {
-	line = regexp.MustCompile(`"([STMC]\d+)"`).ReplaceAllStringFunc(line, func(name string) string {
+	line = regexp.MustCompile(`"([STMCY]\d+)"`).ReplaceAllStringFunc(line, func(name string) string {
 		s.name()
 		id, ok := s.ids[strings.Trim(name, `"`)]
 		if !ok {
@@ -380,13 +380,13 @@ func (s *stage) sendTo(to io.Writer, line string) {
 }
 
 // ids as they stand in messages.
-var idMember = regexp.MustCompile(`"(session_id|turn_id|message_id|id|next_cursor|confirm_id)":"([0-7][0-9A-HJKMNP-TV-Z]{25})"`)
+var idMember = regexp.MustCompile(`"(session_id|turn_id|message_id|summary_id|id|next_cursor|confirm_id)":"([0-7][0-9A-HJKMNP-TV-Z]{25})"`)
 
 // name gives names to the ids that came up.
 func (s *stage) name() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	letters := map[string]string{"session_id": "S", "turn_id": "T", "message_id": "M", "id": "M", "next_cursor": "M", "confirm_id": "C"}
+	letters := map[string]string{"session_id": "S", "turn_id": "T", "message_id": "M", "id": "M", "next_cursor": "M", "confirm_id": "C", "summary_id": "Y"}
 	counts := map[string]int{}
 	for name := range s.ids {
 		counts[name[:1]]++

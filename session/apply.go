@@ -41,7 +41,9 @@ func (v *View) apply(e Entry) error {
 		if t := v.turns[e.Turn]; b.InTurn && t != nil {
 			t.Usage = t.Usage.Add(b.Usage)
 		}
-		return v.compact(b)
+		return v.compact(e, b)
+	case Uncompaction:
+		return v.uncompact(b)
 	}
 	t := v.turns[e.Turn]
 	if t == nil {
@@ -62,6 +64,7 @@ func (v *View) apply(e Entry) error {
 		if !t.Queued() {
 			return fmt.Errorf("the turn has started or ended already")
 		}
+		v.settle()
 		v.advance(t)
 		t.Start, t.began = &b, v.now()
 		if len(t.Messages) > 0 {
@@ -116,6 +119,7 @@ func (v *View) prompted(id TurnID, p Prompt) error {
 	if v.turns[id] != nil {
 		return fmt.Errorf("the turn has a prompt already")
 	}
+	v.settle()
 	t := &Turn{ID: id, Prompt: p, said: v.now()}
 	if p.Continues == nil {
 		said := &Message{ID: p.Message, Turn: id, Role: provider.User, place: v.now()}
@@ -137,6 +141,7 @@ func (v *View) steered(t *Turn, s Steered) error {
 	if !t.Queued() || into == nil || !into.Running() {
 		return fmt.Errorf("the turn does not wait, or turn %q does not run", s.Into)
 	}
+	v.settle()
 	t.Into = s.Into
 	into.Took = append(into.Took, t.ID)
 	for _, m := range t.Messages {

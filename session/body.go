@@ -9,7 +9,7 @@ import (
 )
 
 // Body is a Prompt, Steered, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair,
-// LeftOut, Compaction, TurnParked, TurnResumed or TurnEnd.
+// LeftOut, Compaction, Uncompaction, TurnParked, TurnResumed or TurnEnd.
 type Body interface{ kind() string }
 
 // Prompt is what a user said. It is queued until the TurnStart of its turn.
@@ -190,6 +190,8 @@ type Setting struct {
 	Title    *string                    `json:"title,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // replaces members; a null removes one
 	Revoke   []string                   `json:"revoke,omitempty"`   // ids of grants that end
+	Pin      []MessageID                `json:"pin,omitempty"`      // later summaries keep these messages word for word
+	Unpin    []MessageID                `json:"unpin,omitempty"`    // and these no more
 }
 
 // Repair is a lasting change to how the history is sent.
@@ -381,28 +383,65 @@ func (l LeftOut) Share(model ModelRef, id MessageID) Share {
 // people. Some vendors bind thinking to everything before it, so no thinking from before the compaction is sent again.
 //
 // A Compaction without Upto failed: only its usage counts. If InTurn is set, the usage of its turn includes this usage, else only
-// that of the session does. Older builds never set it.
+// that of the session does. Older builds never set it, nor an id, the tokens and pinned messages.
 type Compaction struct {
+	ID      SummaryID      `json:"id,omitempty"` // empty: see Name
 	Upto    MessageID      `json:"upto,omitempty"`
 	Summary string         `json:"summary,omitempty"`
 	Model   ModelRef       `json:"model"` // that wrote it
 	Usage   provider.Usage `json:"usage"`
 	InTurn  bool           `json:"in_turn,omitempty"` // the usage in the turn's end has this usage
+
+	// Before and After are the tokens of the next call without and with the summary; 0: not known. Counted says that the vendor
+	// counted most of Before. After is always an estimate.
+	Before  int  `json:"tokens_before,omitempty"`
+	After   int  `json:"tokens_after,omitempty"`
+	Counted bool `json:"counted,omitempty"`
+
+	// Pinned are messages up to Upto that models are still sent word for word, in order. The entry holds their content, so that what
+	// models are sent changes with the next Compaction only, whatever is pinned meanwhile.
+	Pinned []Pinned `json:"pinned,omitempty"`
 }
 
-func (Prompt) kind() string      { return "prompt" }
-func (Steered) kind() string     { return "steered" }
-func (Verdict) kind() string     { return "verdict" }
-func (ToolStart) kind() string   { return "tool_start" }
-func (ToolEnd) kind() string     { return "tool_end" }
-func (TurnStart) kind() string   { return "turn_start" }
-func (Sealed) kind() string      { return "block" }
-func (MessageEnd) kind() string  { return "message_end" }
-func (Retry) kind() string       { return "retry" }
-func (Setting) kind() string     { return "setting" }
-func (Repair) kind() string      { return "repair" }
-func (LeftOut) kind() string     { return "left_out" }
-func (Compaction) kind() string  { return "compaction" }
-func (TurnParked) kind() string  { return "turn_parked" }
-func (TurnResumed) kind() string { return "turn_resumed" }
-func (TurnEnd) kind() string     { return "turn_end" }
+// Name is the id of the summary. That of older builds is the id of the last message that it replaces.
+func (c Compaction) Name() SummaryID {
+	if c.ID == "" {
+		return SummaryID(c.Upto)
+	}
+	return c.ID
+}
+
+// Pinned is a message as a model is sent it although a summary replaces it: without thinking, and without what vendors sign. No
+// vendor takes a call without its result, so both are one: Results are those of the calls in Content, in their order.
+type Pinned struct {
+	Message MessageID       `json:"message_id"`
+	Role    provider.Role   `json:"role"`
+	Content provider.Blocks `json:"content"`
+
+	Answer  MessageID       `json:"answer_id,omitempty"` // the message of Results; empty: it has no calls, or no call has a result
+	Results provider.Blocks `json:"results,omitempty"`
+}
+
+// Uncompaction takes the newest summary back: models are sent the messages that it replaced. What was said since then stays, but
+// its thinking is not sent again, because it is bound to the summary.
+type Uncompaction struct {
+	Summary SummaryID `json:"summary_id"`
+}
+
+func (Prompt) kind() string       { return "prompt" }
+func (Steered) kind() string      { return "steered" }
+func (Verdict) kind() string      { return "verdict" }
+func (ToolStart) kind() string    { return "tool_start" }
+func (ToolEnd) kind() string      { return "tool_end" }
+func (TurnStart) kind() string    { return "turn_start" }
+func (Sealed) kind() string       { return "block" }
+func (MessageEnd) kind() string   { return "message_end" }
+func (Retry) kind() string        { return "retry" }
+func (Setting) kind() string      { return "setting" }
+func (Repair) kind() string       { return "repair" }
+func (LeftOut) kind() string      { return "left_out" }
+func (Compaction) kind() string   { return "compaction" }
+func (Uncompaction) kind() string { return "uncompaction" }
+func (TurnParked) kind() string   { return "turn_parked" }
+func (TurnResumed) kind() string  { return "turn_resumed" }
+func (TurnEnd) kind() string      { return "turn_end" }

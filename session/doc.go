@@ -15,7 +15,7 @@
 //   - of the requests with one stamp ([Stamp]), one makes a session, and the others get its answer;
 //   - a session can be reached for its owner only, and so can all that it shares;
 //   - a fork shares the log of another session up to a message, and outlives that session;
-//   - a view holds no content of what a [Compaction] stands for: [View.Whole] reads it again;
+//   - a view holds no content of what a [Compaction] stands for, once that cannot be undone any more: [View.Whole] reads it again;
 //   - a store never writes to data that is damaged, of a newer format, or not the data that it opened.
 //
 // A Store and Blobs are safe for concurrent use. A View belongs to one goroutine: that of the agent that runs the session.

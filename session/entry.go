@@ -31,6 +31,7 @@ var bodies = map[string]func([]byte) (Body, error){
 	"repair":       readBody[Repair],
 	"left_out":     readBody[LeftOut],
 	"compaction":   readBody[Compaction],
+	"uncompaction": readBody[Uncompaction],
 	"turn_parked":  readBody[TurnParked],
 	"turn_resumed": readBody[TurnResumed],
 	"turn_end":     readBody[TurnEnd],

@@ -3,7 +3,7 @@ package session
 import "github.com/google/go-cmp/cmp"
 
 // ViewFields has all of a view compared.
-var ViewFields = cmp.AllowUnexported(View{}, Turn{}, Message{}, place{}, compacted{}, slimmed{})
+var ViewFields = cmp.AllowUnexported(View{}, Turn{}, Message{}, place{}, compacted{}, stretch{}, Summary{}, slimmed{})
 
 // Kinds are the kinds of entries that a log may have.
 func Kinds() (kinds []string) {

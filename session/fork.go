@@ -19,6 +19,7 @@ func (v *View) Fork(message MessageID) (fork Session, ok bool, err error) {
 	fork.ID, fork.Read, fork.Shared = "", nil, nil
 	if message == "" {
 		if message = v.lastEnded(); message == "" {
+			fork.Pinned = nil
 			return fork, true, nil
 		}
 	}
@@ -29,19 +30,44 @@ func (v *View) Fork(message MessageID) (fork Session, ok bool, err error) {
 			if last = later(last, m.place); m.ID != message {
 				continue
 			}
-			if !ended || t.Queued() || t.End == nil && !t.whole(m) {
+			if !ended || !t.Finished(m) {
 				return fork, true, ErrUnfinished
 			}
 			if t.End != nil && i == len(t.Messages)-1 {
 				last = later(last, t.ended)
 			}
 			fork.Shared = v.spans(last, message)
+			fork.Pinned = v.pinnedUpto(message)
 			return fork, true, nil
 		}
 		last = later(last, t.ended)
 		ended = ended && t.End != nil
 	}
 	return fork, false, nil
+}
+
+// ForkBefore is Fork right before a summary was made, with the messages up to Summary.After: models are sent what the summary
+// replaces. ok is false if there is no such summary.
+func (v *View) ForkBefore(id SummaryID) (fork Session, ok bool) {
+	s, ok := v.Summary(id)
+	if !ok {
+		return fork, false
+	}
+	fork = v.Session
+	fork.ID, fork.Usage, fork.Queued = "", NewView(fork).Session.Usage, 0
+	fork.Shared, fork.Pinned = v.spans(place{s.place.span, s.place.at - 1}, s.After), v.pinnedUpto(s.After)
+	return fork, true
+}
+
+// pinnedUpto are the pinned messages that are not behind a message.
+func (v *View) pinnedUpto(message MessageID) (list []MessageID) {
+	turn, number, _ := v.find(message)
+	for _, id := range v.Session.Pinned {
+		if t, n, ok := v.find(id); ok && (t < turn || t == turn && n <= number) {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // spans are the logs up to a place.
@@ -102,6 +128,16 @@ func (v *View) cut(s Span) error {
 			break
 		}
 		v.compactions = v.compactions[:len(v.compactions)-1]
+	}
+	v.undoable = false
+	v.summaries = slices.DeleteFunc(v.summaries, func(s Summary) bool {
+		_, _, ok := v.find(s.Upto)
+		return !ok
+	})
+	for i, s := range v.summaries {
+		if _, _, ok := v.find(s.After); !ok {
+			v.summaries[i].After = v.lastSaid()
+		}
 	}
 	v.Grants, v.stamps, v.stamped = nil, nil, nil
 	v.span, v.at = v.span+1, 0

@@ -100,6 +100,7 @@ func (s *Session) Apply(e Entry) {
 			s.Title = *b.Title
 		}
 		s.Metadata = merge(s.Metadata, b.Metadata)
+		s.Pinned = pins(s.Pinned, b.Pin, b.Unpin)
 	}
 }
 
@@ -140,6 +141,22 @@ func (s *Session) Project(e Entry, running TurnID) TurnID {
 		s.Status = Idle
 	}
 	return running
+}
+
+// pins returns a new list, for the same reason as merge. It is sorted, which for ids is the order of time: a record that a log is applied to
+// again has the same list.
+func pins(have, pin, unpin []MessageID) []MessageID {
+	if len(pin)+len(unpin) == 0 {
+		return have
+	}
+	var list []MessageID
+	for _, id := range slices.Concat(have, pin) {
+		if !slices.Contains(unpin, id) && !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // merge returns a new map, since records are copied by value and share theirs.

@@ -12,18 +12,20 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// ID names a session, TurnID a turn, MessageID a message. All are ULIDs: 26 characters of Crockford's base 32, upper
-// case, compared exactly, minted by the daemon and never part of a path.
+// ID names a session, TurnID a turn, MessageID a message, SummaryID a summary of earlier turns. All are ULIDs: 26 characters of
+// Crockford's base 32, upper case, compared exactly, minted by the daemon and never part of a path.
 type (
 	ID        string
 	TurnID    string
 	MessageID string
+	SummaryID string
 )
 
-// NewID, NewTurnID and NewMessageID mint.
+// NewID, NewTurnID, NewMessageID and NewSummaryID mint.
 func NewID() ID               { return ID(mint()) }
 func NewTurnID() TurnID       { return TurnID(mint()) }
 func NewMessageID() MessageID { return MessageID(mint()) }
+func NewSummaryID() SummaryID { return SummaryID(mint()) }
 
 // NewConfirmID mints the id of a question to a person: also a ULID. Nobody can guess one.
 func NewConfirmID() string { return mint() }
@@ -89,6 +91,8 @@ type AgentChoice struct {
 	Name     string          `json:"name"`
 	Level    provider.Level  `json:"effort,omitempty"`   // empty: the agent has none of its own
 	Fallback provider.Policy `json:"fallback,omitempty"` // empty: the agent has none of its own
+
+	CompactModel ModelRef `json:"compact_model,omitzero"` // that writes summaries; zero: the session's
 }
 
 // ModelRef names a model at a provider.
@@ -117,6 +121,7 @@ type Session struct {
 	Tools    []tool.Tool                `json:"tools,omitempty"`      // fixed, for the same reason as System
 	Rules    tool.Policy                `json:"tool_policy,omitzero"` // at least as strict as the operator's
 	Shared   []Span                     `json:"shared,omitempty"`     // of a fork: what comes before its own log, in order
+	Pinned   []MessageID                `json:"pinned,omitempty"`     // messages that later summaries keep word for word, sorted
 }
 
 // Span is the beginning of another session's log, which a fork continues. A fork copies no entries: entries are only ever added to

@@ -82,6 +82,9 @@ func (t *Turn) result(e ToolEnd) *Message {
 	return m
 }
 
+// Finished reports whether nothing more comes for a message of the turn, which is not in the queue either.
+func (t *Turn) Finished(m *Message) bool { return !t.Queued() && (t.End != nil || t.whole(m)) }
+
 // whole reports whether nothing more comes for a message of a running turn.
 func (t *Turn) whole(m *Message) bool {
 	switch {

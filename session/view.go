@@ -17,8 +17,14 @@ type View struct {
 
 	Grants []tool.Grant // in effect, the oldest first. A change makes a new list, so that this one can be shared
 
-	compactions []compacted // in order; of those in the session's own log only the newest
-	slimmed     slimmed
+	// compactions are the summaries in effect, in order. Of those in the session's own log there is only the newest, and the one
+	// before it as long as the newest can be undone. undone are the parts of the log that a summary was sent in, and not later.
+	compactions []compacted
+	undoable    bool // nobody has said anything since the newest summary
+	undone      []stretch
+	summaries   []Summary // all, without what the log has of them
+
+	slimmed slimmed
 
 	turns   map[TurnID]*Turn
 	running TurnID // empty: none
@@ -133,10 +139,42 @@ type compacted struct {
 	place place
 }
 
+// Summary is a compaction as people see it. A view keeps none of its text: see [View.Compacted].
+type Summary struct {
+	ID       SummaryID
+	Includes SummaryID // the summary that was in effect before, and that it takes in; empty: none
+	From     MessageID // the first message that it replaces, except those of Includes
+	Upto     MessageID // the last one
+	Messages int       // how many these are
+	After    MessageID // the last message that was said before it
+	Turn     TurnID    // that waited for it; empty: none
+	Time     int64     // Unix milliseconds
+	Undone   bool
+
+	place place
+}
+
+// stretch is what lies between two places.
+type stretch struct{ from, to place }
+
 // slimmed is what the turn that was released last has left.
 type slimmed struct {
 	start *TurnStart
 	end   *TurnEnd
+}
+
+// IsPinned reports whether a message of a turn is kept beside later summaries: it is pinned, or it is a reply whose results are
+// pinned, or the results of a pinned reply. Of a released turn only the message itself counts.
+func (v *View) IsPinned(t *Turn, m *Message) bool {
+	pinned := v.Session.Pinned
+	if len(pinned) == 0 {
+		return false
+	}
+	other := m.Answers
+	if results := t.Results(m.ID); results != nil {
+		other = results.ID
+	}
+	return slices.Contains(pinned, m.ID) || other != "" && slices.Contains(pinned, other)
 }
 
 // Share is how much of a message a model is sent, as the log has it.

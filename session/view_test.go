@@ -60,7 +60,7 @@ func drawEntry(r *rapid.T, i int) session.Entry {
 	message := session.MessageID(word("message", "1", "2")) + session.MessageID(turn)
 	number := rapid.IntRange(0, 3).Draw(r, "number")
 	e := session.Entry{Seq: uint64(rapid.IntRange(0, 1000).Draw(r, "seq")), Time: int64(i), Turn: turn}
-	switch word("kind", "prompt", "turn_start", "block", "block", "message_end", "retry", "setting", "repair", "compaction", "turn_end") {
+	switch word("kind", "prompt", "turn_start", "block", "block", "message_end", "retry", "setting", "repair", "compaction", "uncompaction", "turn_end") {
 	case "prompt":
 		p := session.Prompt{Message: session.MessageID("P" + turn), Content: provider.Blocks{provider.Text{Text: word("text", "", "one\ntwo", "é")}}}
 		if stamp := word("stamp", "none", "", "a"); stamp != "none" {
@@ -85,6 +85,8 @@ func drawEntry(r *rapid.T, i int) session.Entry {
 		e.Body = session.Repair{"messages", "strip"}
 	case "compaction":
 		e.Body = session.Compaction{Upto: message, Summary: "s", Usage: provider.Usage{Output: i}}
+	case "uncompaction":
+		e.Body = session.Uncompaction{Summary: session.SummaryID(message)}
 	case "turn_end":
 		e.Body = session.TurnEnd{StopReason: "end_turn", Usage: provider.Usage{Output: i}}
 	}

@@ -85,7 +85,11 @@ func (v *View) Whole(ctx context.Context, store Sessions, t *Turn) (*Turn, error
 			}
 			for _, e := range entries {
 				at++
-				if _, elsewhere := e.Body.(Compaction); elsewhere || !ours[e.Turn] {
+				switch e.Body.(type) {
+				case Compaction, Uncompaction:
+					continue // they are of the conversation
+				}
+				if !ours[e.Turn] {
 					continue
 				}
 				if err := scratch.Apply(e); err != nil {
@@ -108,4 +112,24 @@ func (v *View) Whole(ctx context.Context, store Sessions, t *Turn) (*Turn, error
 		return nil, fmt.Errorf("session %s: %w: turn %s is incomplete", id, ErrDamaged, t.ID)
 	}
 	return whole, nil
+}
+
+// Compacted is what the log has of a summary. Errors: ErrDamaged, and those of the store.
+func (v *View) Compacted(ctx context.Context, store Sessions, s Summary) (Compaction, error) {
+	for _, c := range v.compactions {
+		if c.place == s.place {
+			return c.Compaction, nil
+		}
+	}
+	id := v.logOf(s.place)
+	entries, err := store.Entries(ctx, id, s.place.at-1, 1)
+	if err != nil {
+		return Compaction{}, err
+	}
+	if len(entries) == 1 {
+		if c, ok := entries[0].Body.(Compaction); ok && c.Name() == s.ID {
+			return c, nil
+		}
+	}
+	return Compaction{}, fmt.Errorf("session %s: %w: position %d is not summary %s", id, ErrDamaged, s.place.at, s.ID)
 }

@@ -33,7 +33,8 @@ func TestReleasedTurnsAreWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Add(t, s, storetest.ID(0), session.Entry{Turn: turnD, Body: session.Compaction{Upto: "MD", Summary: "numbers"}})
+	storetest.Add(t, s, storetest.ID(0), session.Entry{Turn: turnD, Body: session.Compaction{Upto: "MD", Summary: "numbers"}},
+		storetest.Said("01K0000000000000000000000E", "after which it cannot be undone"))
 	v, err := session.Load(t.Context(), s, storetest.ID(0))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func TestReleasedTurnsAreWhole(t *testing.T) {
 		return string(data)
 	}
 	released := 0
-	for i, turn := range v.Turns {
+	for i, turn := range v.Turns[:len(before.Turns)] {
 		if turn.Released {
 			released++
 			if len(turn.Messages[0].Parts) != 0 || turn.Prompt.Content != nil {

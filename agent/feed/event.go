@@ -99,6 +99,8 @@ type (
 		Severity Severity `json:"severity"`
 		Kind     string   `json:"kind"`
 		Message  string   `json:"message"`
+
+		Summary session.SummaryID `json:"summary_id,omitempty"` // that it is about
 	}
 	SessionUpdate struct {
 		Title     *string                    `json:"title,omitempty"`
@@ -108,6 +110,7 @@ type (
 		Mode      tool.Mode                  `json:"tool_mode,omitempty"`
 		OnOther   provider.OtherModel        `json:"on_other_model,omitempty"`
 		Grants    *[]tool.Grant              `json:"grants,omitempty"` // all in effect
+		Pinned    *[]session.MessageID       `json:"pinned,omitempty"` // all that are pinned
 		Status    session.Status             `json:"status,omitempty"`
 		Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 		Deleted   bool                       `json:"deleted,omitempty"`
@@ -164,7 +167,7 @@ func (TurnEnd) Method() string           { return "turn_end" }
 func Events() []Event {
 	return []Event{PromptStored{}, TurnStart{}, MessageStart{}, MessageEnd{}, ThinkingStart{}, ThinkingDelta{},
 		ThinkingEnd{}, MessageDelta{}, TextEnd{}, MediaEnd{}, UsageTotal{}, Retry{}, ThinkingConverted{}, Notice{},
-		SessionUpdate{}, QueueUpdate{}, TurnParked{}, TurnResumed{}, TurnEnd{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
+		SessionUpdate{}, QueueUpdate{}, TurnParked{}, TurnResumed{}, TurnEnd{}, SummaryStored{}, SummaryUndone{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
 }
 
 // Model is a model with the level in effect.

@@ -151,3 +151,15 @@ func priced(m provider.Model, u provider.Usage, now time.Time) provider.Usage {
 	}
 	return u
 }
+
+// Futile reports whether a summary freed too little to make another one soon: less than a tenth of the tokens of a call.
+func Futile(before, after int) bool { return after*10 > before*9 }
+
+// Remaining estimates the tokens of a call with a summary. before are those without it, and was and now the weights of both calls in
+// characters. A vendor may count more or fewer characters as a token than we do, so what shrinks does so in proportion.
+func Remaining(before, was, now int) int {
+	if now > was {
+		return before + budget.Tokens(now-was)
+	}
+	return before * now / max(was, 1)
+}

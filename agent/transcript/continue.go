@@ -59,7 +59,7 @@ func (to Recipient) continued(t *session.Turn, m *session.Message, last bool, ap
 	if m.End != nil {
 		u.Cut, late = m.End.Incomplete != "", m.End.State
 	}
-	plain := to.View.Precompacted(m)
+	plain := to.View.Rebound(m)
 	u.Returns = func(b provider.Thinking) bool { return !plain && api != nil && api.Returns(req, b, late, calls) }
 	model := req.Model
 	if share != session.SentWhole {

@@ -1,20 +1,13 @@
 package transcript
 
 import (
-	"cmp"
-
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/session"
-	"github.com/thinkd/thinkd/session/tool"
 )
-
-// unanswered is the result of a call that never ran to its end.
-const unanswered = "interrupted: this call has no result"
 
 // Messages is the conversation as the model gets it in a call with this decision.
 //
-// The summary of a compaction replaces the messages that it stands for. No thinking from before it is sent: the vendor would
-// want the bytes around it back.
+// The summary of a compaction replaces the messages that it stands for, except the pinned ones. No thinking from before it is sent:
+// the vendor would want the bytes around it back. The same holds for thinking from behind a summary that was undone.
 //
 // Prompts that were never started, refused turns, the message that is being written, thinking that was cut off before it was
 // sealed, and what the model's provider refused are left out. The results of a reply's calls follow the reply directly, in the
@@ -26,8 +19,7 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 	var messages []provider.Message
 	first, from := v.Rest()
 	if c := v.Compaction(); c != nil {
-		messages = append(messages, provider.Message{Role: provider.User, Effort: way.skip(v.Turns[:first+1], to),
-			Blocks: provider.Blocks{provider.Text{Text: AboveSummary + c.Summary}}})
+		messages = to.summarised(c, way.skip(v.Turns[:first+1], to))
 	}
 	var others diverged
 	cut := to.continuedAnswers()
@@ -53,7 +45,7 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 				continue // with its reply
 			}
 			blocks := to.sent(m.ID, sendable(m))
-			plain := v.Precompacted(m) || m.Role == provider.Assistant && others.from(t.Start.Model)
+			plain := v.Rebound(m) || m.Role == provider.Assistant && others.from(t.Start.Model)
 			others.take(to, m)
 			if plain {
 				blocks = withoutThinking(blocks)
@@ -85,38 +77,4 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 		}
 	}
 	return messages
-}
-
-// withoutThinking is what is left of blocks without thinking, and without what vendors sign.
-func withoutThinking(blocks provider.Blocks) (plain provider.Blocks) {
-	for _, b := range blocks {
-		switch b.(type) {
-		case provider.Thinking, provider.Opaque:
-		default:
-			plain = append(plain, provider.WithoutState(b))
-		}
-	}
-	return plain
-}
-
-// answers is a result for each call of a message that is sent, in order.
-func (to Recipient) answers(m, results *session.Message, sent provider.Blocks) provider.Blocks {
-	var list provider.Blocks
-	ids := make(map[string]bool)
-	for _, b := range sent {
-		if c, ok := b.(provider.ToolCall); ok {
-			ids[c.ID] = true
-		}
-	}
-	for i, call := range m.Calls() {
-		if !ids[call.ID] {
-			continue
-		}
-		result := results.Answer(i)
-		if result == nil {
-			result = tool.Failed(call.ID, cmp.Or(to.Pending, unanswered))
-		}
-		list = append(list, result)
-	}
-	return list
 }

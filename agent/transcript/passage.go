@@ -30,8 +30,8 @@ const AskSummary = `You are given the record of a conversation between a user an
 
 Keep, in this order and as far as there is any: what the user wants and every instruction that still holds; decisions and the reasons for them; facts, names, numbers, paths, identifiers and code that are still needed, as they were written; what was done, with which tools, and what came of it; what is left to do. Leave out what is settled and what was only on the way. Do not answer the user, and do not add anything that is not in the record. Write the summary and nothing else.`
 
-// AboveSummary precedes a summary that is sent to a model.
-const AboveSummary = "The earlier part of this conversation was left out to save room. This is a summary of it:\n\n"
+// keptWhole tells the model that writes a summary what it need not repeat.
+const keptWhole = "[The assistant will still have the messages marked as pinned, word for word. Do not repeat them.]\n\n"
 
 // Passage is the messages that a compaction replaces.
 type Passage struct {
@@ -139,6 +139,7 @@ func sizeOf(t *session.Turn, from int) (n int) {
 // passageOf is the passage of the messages from one place to before another.
 func (to Recipient) passageOf(turn, message, endTurn, endMessage int, verbatim string, room int) (Passage, bool) {
 	p := Passage{Verbatim: verbatim}
+	pinned := false
 	var b strings.Builder
 	if c := to.View.Compaction(); c != nil {
 		fmt.Fprintf(&b, "[summary of what was before]\n%s\n\n", c.Summary)
@@ -156,12 +157,25 @@ func (to Recipient) passageOf(turn, message, endTurn, endMessage int, verbatim s
 			p.Upto = m.ID
 			p.Messages++
 			if to.Spoken(t) {
-				writeSaid(&b, m, to)
+				keeps := to.View.IsPinned(t, m)
+				pinned = pinned || keeps
+				writeSaid(&b, m, keeps, to)
 			}
 		}
 	}
-	p.Text = Abridged(b.String(), room, tooLongToSum)
+	said := b.String()
+	if pinned {
+		said = keptWhole + said
+	}
+	p.Text = Abridged(said, room, tooLongToSum)
 	return p, p.Text != "" // nothing is there to be said of turns that were refused
+}
+
+// FitWindow makes the text fit into the window of the model that gets it, in tokens; 0: it is not known.
+func (p *Passage) FitWindow(window int) {
+	if window > 0 {
+		p.Shorten(window * perTokenSummed)
+	}
 }
 
 // Shorten makes the text fit into a number of bytes.
@@ -170,10 +184,13 @@ func (p *Passage) Shorten(room int) {
 }
 
 // writeSaid writes what a summary needs of a message. It does not need thinking: the answer has the result.
-func writeSaid(b *strings.Builder, m *session.Message, to Recipient) {
+func writeSaid(b *strings.Builder, m *session.Message, pinned bool, to Recipient) {
 	who := "user"
 	if m.Role == provider.Assistant {
 		who = "assistant"
+	}
+	if pinned {
+		who += ", pinned"
 	}
 	var blocks provider.Blocks
 	for _, p := range m.Parts {

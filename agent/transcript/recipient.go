@@ -1,11 +1,13 @@
 package transcript
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Recipient is a model, as one to which a conversation is sent. It belongs to the goroutine of the View.
@@ -142,4 +144,41 @@ func cutOff(b provider.Block) bool {
 		return b.Invalid != ""
 	}
 	return false
+}
+
+// unanswered is the result of a call that never ran to its end.
+const unanswered = "interrupted: this call has no result"
+
+// withoutThinking is what is left of blocks without thinking, and without what vendors sign.
+func withoutThinking(blocks provider.Blocks) (plain provider.Blocks) {
+	for _, b := range blocks {
+		switch b.(type) {
+		case provider.Thinking, provider.Opaque:
+		default:
+			plain = append(plain, provider.WithoutState(b))
+		}
+	}
+	return plain
+}
+
+// answers is a result for each call of a message that is sent, in order.
+func (to Recipient) answers(m, results *session.Message, sent provider.Blocks) provider.Blocks {
+	var list provider.Blocks
+	ids := make(map[string]bool)
+	for _, b := range sent {
+		if c, ok := b.(provider.ToolCall); ok {
+			ids[c.ID] = true
+		}
+	}
+	for i, call := range m.Calls() {
+		if !ids[call.ID] {
+			continue
+		}
+		result := results.Answer(i)
+		if result == nil {
+			result = tool.Failed(call.ID, cmp.Or(to.Pending, unanswered))
+		}
+		list = append(list, result)
+	}
+	return list
 }

@@ -37,3 +37,37 @@ func Abridged(text string, limit int, why string) string {
 	}
 	return fmt.Sprintf("%s\n[%d of %d bytes were left out here: %s]\n%s", text[:head], tail-head, len(text), why, text[tail:])
 }
+
+// mediaIn counts the media of a block.
+func mediaIn(b provider.Block) int {
+	if r, ok := b.(provider.ToolResult); ok {
+		n := 0
+		for _, inner := range r.Blocks {
+			n += mediaIn(inner)
+		}
+		return n
+	}
+	if _, ok := b.(provider.Media); ok {
+		return 1
+	}
+	return 0
+}
+
+// Weight is how much a request says, in characters: what Characters counts, and thinking. An image counts as much as a page.
+func Weight(req *provider.Request) int {
+	const page = 4000
+	n := len(req.System)
+	for _, t := range req.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	for _, m := range req.Messages {
+		n += Characters(m.Blocks)
+		for _, b := range m.Blocks {
+			if t, ok := b.(provider.Thinking); ok {
+				n += len(t.Text)
+			}
+			n += page * mediaIn(b)
+		}
+	}
+	return n
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
+	"github.com/thinkd/thinkd/session"
 )
 
 // Kinds of notice about a summary.
@@ -58,15 +59,31 @@ func (th *thread) compact(ctx context.Context, reply method.Reply) error {
 	return nil
 }
 
+// uncompact undoes the newest summary.
+func (th *thread) uncompact(ctx context.Context, reply method.Reply) error {
+	_, err := service.OnAgent(ctx, th.e, th.id, func(a *agent.Agent) (session.SummaryID, error) { return a.Uncompact(ctx, "") })
+	if err == nil {
+		reply(promptResult{Stop: "end_turn"}, nil)
+	}
+	return err
+}
+
 // tellCompaction sends the state of a summary. Clients that cannot show it get a notice. A summary may fail without a notice: then
 // the next turn ends it.
 func (th *thread) tellCompaction(ctx context.Context, u *feed.Update, e feed.Notice) error {
-	if !th.e.can.Session.Compaction {
+	switch {
+	case !bool(th.e.can.Session.Compaction):
 		if err := th.notice(ctx, u, string(e.Severity), e.Message); err != nil {
 			return err
 		}
-	} else if err := th.compaction(ctx, u, e); err != nil {
-		return err
+	case e.Kind == noticeCompacted: // the summary itself came before
+		if err := th.later(u); err != nil {
+			return err
+		}
+	default:
+		if err := th.compaction(ctx, u, e); err != nil {
+			return err
+		}
 	}
 	if e.Kind == noticeCompacted {
 		th.answerCompact(promptResult{Stop: "end_turn", Meta: th.ride(nil)}, nil)
@@ -79,15 +96,36 @@ func (th *thread) compaction(ctx context.Context, u *feed.Update, e feed.Notice)
 		if err := th.endCompaction(ctx, u); err != nil {
 			return err
 		}
-		th.summary = string(th.id) + "." + strconv.FormatUint(u.Seq, 10)
+		th.summary = string(e.Summary)
+		if th.summary == "" { // it failed before it began
+			th.summary = string(th.id) + "." + strconv.FormatUint(u.Seq, 10)
+		}
 	}
 	up := update{Kind: "compaction_update", Compaction: th.summary, Status: "in_progress"}
-	switch e.Kind {
-	case noticeCompacted:
-		up.Status, up.Summary = "completed", []content{{Type: "text", Text: e.Message}}
+	if e.Kind == noticeNotCompacted {
+		up.Status, up.Error = "failed", e.Message
 		th.summary = ""
-	case noticeNotCompacted:
-		up.Status = "failed"
+	}
+	return th.send(ctx, u, up)
+}
+
+// summarised sends a summary that was made. u is nil if it was made before this client came.
+func (th *thread) summarised(ctx context.Context, u *feed.Update, s feed.Summary) error {
+	if !th.e.can.Session.Compaction {
+		if u == nil {
+			return nil
+		}
+		return th.later(u)
+	}
+	up := update{Kind: "compaction_update", Compaction: string(s.ID), Status: "completed"}
+	for piece := range chunksOf(s.Text) {
+		up.Summary = append(up.Summary, content{Type: "text", Text: piece})
+	}
+	if u != nil {
+		s.Text = "" // the update has it
+		if err := th.later(&feed.Update{Session: u.Session, Seq: u.Seq, Time: u.Time, Turn: u.Turn, Event: feed.SummaryStored{Summary: s}}); err != nil {
+			return err
+		}
 		th.summary = ""
 	}
 	return th.send(ctx, u, up)

@@ -47,8 +47,13 @@ func prompt(ctx context.Context, e *Editor, p promptParams, reply method.Reply) 
 	if err != nil {
 		return err
 	}
-	if text, ok := said.Content[0].(provider.Text); ok && strings.TrimSpace(text.Text) == "/"+commandCompact {
-		return th.compact(ctx, reply)
+	if text, ok := said.Content[0].(provider.Text); ok {
+		switch strings.TrimSpace(text.Text) {
+		case "/" + commandCompact:
+			return th.compact(ctx, reply)
+		case "/" + commandUncompact:
+			return th.uncompact(ctx, reply)
+		}
 	}
 	// The turn may be over before the agent's answer is here: the sender waits for the lock.
 	th.mu.Lock()

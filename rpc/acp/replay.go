@@ -41,6 +41,13 @@ func (th *thread) replay(ctx context.Context, snap agent.Snapshot) error {
 		if err != nil {
 			return err
 		}
+		for _, s := range snap.Summaries {
+			if s.After == m.ID && !s.Undone {
+				if err := th.summarised(ctx, nil, feed.NewSummary(s.Summary, s.Log)); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	return nil
 }

@@ -90,10 +90,10 @@ func table() map[string]method.Method[*Editor] {
 const extensionPrefix = "_thinkd/"
 
 // extensions are the native methods that editors have, with the native params: those for which ACP has no form. None of
-// them subscribes, makes or removes anything, or takes a key.
+// them subscribes, makes or removes a session, or takes a key.
 func extensions() []string {
 	return []string{"models/list", "model/set", "thinking/set", "thinking/explain", "providers/list", "agents/list",
-		"session/state", "session/history", "session/queue", "session/grants", "turn/wait"}
+		"session/state", "session/history", "session/summaries", "session/uncompact", "message/pin", "message/unpin", "session/queue", "session/grants", "turn/wait"}
 }
 
 type initializeParams struct {

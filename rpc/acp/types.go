@@ -158,6 +158,7 @@ type update struct {
 	Commands   []command `json:"availableCommands,omitempty"`
 	Compaction string    `json:"compactionId,omitempty"`
 	Summary    []content `json:"summary,omitempty"`
+	Error      string    `json:"error,omitempty"`
 	UpdatedAt  string    `json:"updatedAt,omitempty"`
 	Meta       meta      `json:"_meta,omitempty"`
 }

@@ -19,12 +19,14 @@ import (
 func commands() []command {
 	return []command{{Name: commandThink, Description: "Ask with another level of thinking, this time only",
 		Input: &hint{"LEVEL PROMPT, with a level of off, auto, on, minimal, low, medium, high, xhigh, max"}},
-		{Name: commandCompact, Description: "Have the model summarise the earlier turns"}}
+		{Name: commandCompact, Description: "Have the model summarise the earlier turns"},
+		{Name: commandUncompact, Description: "Undo the last summary. This is possible until the next prompt"}}
 }
 
 const (
-	commandThink   = "think"   // begins a prompt that gets another level than the session's
-	commandCompact = "compact" // stands alone
+	commandThink     = "think"     // begins a prompt that gets another level than the session's
+	commandCompact   = "compact"   // stands alone
+	commandUncompact = "uncompact" // stands alone
 )
 
 // begin is the thread at a snapshot. Prompts of an earlier thread whose turns have ended since are answered.
@@ -150,6 +152,10 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 			return th.tellCompaction(ctx, u, e)
 		}
 		return th.notice(ctx, u, string(e.Severity), e.Message)
+	case feed.SummaryStored:
+		return th.summarised(ctx, u, e.Summary)
+	case feed.SummaryUndone:
+		return th.notice(ctx, u, "info", "The summary was undone: the model gets the earlier messages again")
 	case feed.SessionUpdate:
 		return th.changed(ctx, u, e)
 	case feed.TurnStart:

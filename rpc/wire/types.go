@@ -33,6 +33,7 @@ type Session struct {
 	Metadata  map[string]json.RawMessage `json:"metadata"`
 	Grants    []tool.Grant               `json:"grants,omitempty"` // in effect; not in lists
 	Needs     watch.Need                 `json:"needs,omitempty"`  // of a person; only in lists
+	Pinned    []session.MessageID        `json:"pinned,omitempty"` // not in lists
 }
 
 // NewSession shows a session whose next turn gets a model.
@@ -77,6 +78,7 @@ type Message struct {
 	Queued     bool               `json:"queued,omitempty"` // it waits for its turn
 	Continues  session.TurnID     `json:"continues,omitempty"`
 	Joins      *feed.Joined       `json:"joins,omitempty"`
+	Pinned     bool               `json:"pinned,omitempty"` // later summaries keep it word for word
 }
 
 // servedRecord is which model wrote a message.
@@ -110,7 +112,7 @@ func NewPayer(p *session.Payer) *provider.Payer {
 
 // newMessage shows a message in about limit bytes: what of its blocks is beyond that is cut.
 func newMessage(m agent.Message, limit int) (Message, error) {
-	w := Message{ID: m.ID, Turn: m.Turn, Role: m.Role, Content: []Block{}}
+	w := Message{ID: m.ID, Turn: m.Turn, Role: m.Role, Content: []Block{}, Pinned: m.Pinned}
 	add := func(number int, b provider.Block, open bool) error {
 		if _, ok := b.(provider.Opaque); ok { // nobody may see it
 			return nil

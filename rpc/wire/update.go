@@ -116,6 +116,10 @@ func Event(e feed.Event, room int) (any, error) {
 		text, whole := head(e.Text, room)
 		e.Text = text
 		return thinkingEnd{e, !whole}, nil
+	case feed.SummaryStored:
+		text, whole := head(e.Text, room)
+		e.Text = text
+		return summaryStored{e.Summary, !whole}, nil
 	case feed.TextEnd:
 		text, whole := head(e.Text, room)
 		e.Text = text
@@ -146,6 +150,11 @@ func Event(e feed.Event, room int) (any, error) {
 type thinkingEnd struct {
 	feed.ThinkingEnd
 	Truncated bool `json:"truncated,omitempty"` // text is only its beginning
+}
+
+type summaryStored struct {
+	feed.Summary
+	Truncated bool `json:"truncated,omitempty"`
 }
 
 type textEnd struct {

@@ -17,7 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/thinkd/thinkd/agent/recall"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/agent/tool/arguments"
+	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
@@ -81,7 +84,7 @@ func TestDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]tool.Effect{"read_file": tool.Read, "write_file": tool.Edit, "edit_file": tool.Edit,
-		"list": tool.Read, "search": tool.Read, "run": tool.Run}
+		"list": tool.Read, "search": tool.Read, "run": tool.Run, "recall": tool.Read}
 	got := map[string]tool.Effect{}
 	for _, tt := range tools {
 		got[tt.Name] = tt.Effect
@@ -422,4 +425,25 @@ func TestEditor(t *testing.T) {
 	if text, err := os.ReadFile(file); err != nil || string(text) != "saved" {
 		t.Errorf("the disk has %q, %v", text, err)
 	}
+}
+
+// recall works on no file, so nothing about the folder concerns it.
+func TestRecall(t *testing.T) {
+	home := t.TempDir()
+	tools := New(Config{Guard: guard.New(guard.Config{Home: home})})
+	asked := recall.Query{}
+	h := tools.In(Place{Roots: []string{home}, Recall: func(_ context.Context, q recall.Query) (string, error) {
+		asked = q
+		return "quoted", nil
+	}})
+	if got := call(t, h, "recall", in{"query": "harbour 12", "message_id": "M", "from": 7}); got != "quoted" || asked != (recall.Query{Words: "harbour 12", Message: "M", From: 7}) {
+		t.Errorf("%q for %+v", got, asked)
+	}
+	if c := h.Examine(t.Context(), tool.Tool{}, provider.ToolCall{Name: "recall", Input: json.RawMessage(`{"query":"x"}`)}); c.Danger != approval.NoDanger {
+		t.Errorf("it is dangerous: %+v", c)
+	}
+	if c := h.Examine(t.Context(), tool.Tool{}, provider.ToolCall{Name: "list", Input: json.RawMessage(`{}`)}); c.Danger != approval.Broad {
+		t.Errorf("a list of the home: %+v", c)
+	}
+	has(t, "without a session", call(t, tools.In(Place{Roots: []string{home}}), "recall", in{"query": "x"}), "failed: the earlier messages")
 }

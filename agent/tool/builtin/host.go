@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 
+	"github.com/thinkd/thinkd/agent/recall"
 	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/process"
@@ -44,6 +45,9 @@ type Place struct {
 	Roots    []string // folders, absolute; relative paths are below the first
 	Files    Files    // nil: the disk
 	Terminal Terminal // nil: the daemon itself
+
+	// Recall searches what a summary replaces of the conversation; nil: there is nothing. It returns soon after ctx ends.
+	Recall func(ctx context.Context, q recall.Query) (string, error)
 }
 
 // Tools are the tools of a daemon. They are safe for concurrent use.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/recall"
 	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session/tool"
@@ -22,7 +23,7 @@ func (h *Host) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) a
 	var p struct {
 		Path string `json:"path"`
 	}
-	if i < 0 || json.Unmarshal(call.Input, &p) != nil {
+	if i < 0 || call.Name == recallName || json.Unmarshal(call.Input, &p) != nil {
 		return approval.Concern{} // Run says what is wrong
 	}
 	h = h.with(table[i].Effect, approval.Concern{})
@@ -106,6 +107,24 @@ func quiet[P any](run func(context.Context, *Host, P) (string, error)) func(cont
 	}
 }
 
+// recallName is the one tool that does not work on files.
+const recallName = "recall"
+
+// recallQuery is a query in the words of the tool.
+type recallQuery struct {
+	Query   string `json:"query"`
+	Message string `json:"message_id"`
+	From    int    `json:"from"`
+}
+
+// recallEarlier searches what a summary replaces.
+func recallEarlier(ctx context.Context, h *Host, q recallQuery) (string, error) {
+	if h.place.Recall == nil {
+		return "", errors.New("the earlier messages of this conversation cannot be read here")
+	}
+	return h.place.Recall(ctx, recall.Query{Words: q.Query, Message: q.Message, From: q.From})
+}
+
 // table has all tools, and never changes. The records of sessions have copies of the definitions, so a change applies to new
 // sessions.
 var table = []entry{
@@ -133,4 +152,8 @@ var table = []entry{
 		"Runs a command line in the system's shell, without input, and answers with its output and exit code. It ends after timeout_seconds, 120 if absent; what it left running in the background ends with it.",
 		`{"type":"object","properties":{"command":{"type":"string","minLength":1},"path":{"type":"string","description":"the folder to run it in; absent: the project's folder"},"timeout_seconds":{"type":"integer","minimum":1,"maximum":3600}},"required":["command"]}`,
 		run),
+	define(recallName, "Recall earlier messages", tool.Read,
+		"Searches and quotes the earlier messages of this conversation, if a summary replaces them. Use it when the summary lacks a detail. Give the words that the message must have, or the message_id of a message to read it whole.",
+		`{"type":"object","properties":{"query":{"type":"string","description":"words to search for"},"message_id":{"type":"string","description":"the message to quote, as a search named it"},"from":{"type":"integer","minimum":0,"description":"the byte from which a long message is quoted"}}}`,
+		quiet(recallEarlier)),
 }

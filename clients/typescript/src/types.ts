@@ -244,6 +244,7 @@ export type Message = {
 	queued?: boolean;
 	continues?: string;
 	joins?: Joined;
+	pinned?: boolean;
 };
 
 export type Model = {
@@ -393,6 +394,8 @@ export type PeakHours = {
 	weekdays?: boolean;
 };
 
+export type PinApplies = "now" | "next_summary";
+
 export type Price = {
 	input: number;
 	output: number;
@@ -510,6 +513,7 @@ export type Session = {
 	metadata: Record<string, unknown>;
 	grants?: Grant[];
 	needs?: Need;
+	pinned?: string[];
 };
 
 export type SessionStatus = "idle" | "running" | "waiting" | "parked" | "held" | "damaged";
@@ -517,6 +521,26 @@ export type SessionStatus = "idle" | "running" | "waiting" | "parked" | "held" |
 export type Severity = "info" | "warning";
 
 export type StopReason = "end_turn" | "max_tokens" | "tool_use" | "refusal" | "pause" | "cancelled" | "interrupted" | "error" | "limit" | "max_model_calls";
+
+export type Summary = {
+	summary_id: string;
+	includes?: string;
+	from: string;
+	upto: string;
+	messages: number;
+	after: string;
+	pinned?: string[];
+	text: string;
+	model_id: string;
+	tokens_before?: number;
+	tokens_after?: number;
+	usage: Usage;
+	truncated?: boolean;
+	turn_id?: string;
+	ts: number;
+	undone?: boolean;
+	undoable?: boolean;
+};
 
 export type TextBlock = {
 	text: string;
@@ -991,6 +1015,7 @@ export interface Methods {
 				params: Record<string, unknown>;
 			}[];
 			messages?: Message[];
+			summaries?: Summary[];
 			more?: boolean;
 			open?: OpenTurn;
 			ignored?: string[];
@@ -1069,6 +1094,7 @@ export interface Methods {
 		params: {
 			session_id: string;
 			message_id?: string;
+			summary_id?: string;
 			/** any text of at most 256 bytes */
 			client_id?: string;
 		};
@@ -1087,6 +1113,50 @@ export interface Methods {
 			compacted: boolean;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
+		};
+	};
+	/** Undoes the newest summary, until the next prompt. */
+	"session/uncompact": {
+		params: {
+			session_id: string;
+			summary_id?: string;
+		};
+		result: {
+			summary_id: string;
+		};
+	};
+	/** Returns a page of the session's summaries, in order. */
+	"session/summaries": {
+		params: {
+			session_id: string;
+			before?: string;
+			limit?: number;
+		};
+		result: {
+			summaries: Summary[];
+			more: boolean;
+		};
+	};
+	/** Keeps a message word for word beside all later summaries. */
+	"message/pin": {
+		params: {
+			session_id: string;
+			message_id: string;
+		};
+		result: {
+			pinned: string[];
+			applies: PinApplies;
+		};
+	};
+	/** Lets later summaries replace a message again. */
+	"message/unpin": {
+		params: {
+			session_id: string;
+			message_id: string;
+		};
+		result: {
+			pinned: string[];
+			applies: PinApplies;
 		};
 	};
 	/** Sets the title, the metadata, the tool mode, or what happens if another model answers. */
@@ -1123,6 +1193,7 @@ export interface Methods {
 		};
 		result: {
 			messages: Message[];
+			summaries?: Summary[];
 			more: boolean;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
@@ -1139,6 +1210,7 @@ export interface Methods {
 		result: {
 			session: Session;
 			messages?: Message[];
+			summaries?: Summary[];
 			text?: string;
 			next_cursor?: string;
 			ignored?: string[];
@@ -1346,6 +1418,7 @@ export interface Notifications {
 		severity: Severity;
 		kind: string;
 		message: string;
+		summary_id?: string;
 	};
 	session_update: {
 		session_id: string;
@@ -1360,6 +1433,7 @@ export interface Notifications {
 		tool_mode?: ToolMode;
 		on_other_model?: OtherModel;
 		grants?: Grant[];
+		pinned?: string[];
 		status?: SessionStatus;
 		metadata?: Record<string, unknown>;
 		deleted?: boolean;
@@ -1405,6 +1479,34 @@ export interface Notifications {
 		usage: Usage;
 		duration_ms: number;
 		error?: Error;
+	};
+	summary: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		summary_id: string;
+		includes?: string;
+		from: string;
+		upto: string;
+		messages: number;
+		after: string;
+		pinned?: string[];
+		text: string;
+		model_id: string;
+		tokens_before?: number;
+		tokens_after?: number;
+		usage: Usage;
+		truncated?: boolean;
+	};
+	summary_undone: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		summary_id: string;
 	};
 	tool_start: {
 		session_id: string;

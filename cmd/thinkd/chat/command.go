@@ -29,6 +29,9 @@ func commands() []command {
 		{"/sessions", "[TEXT]", "open another session", func(t *talk, text string) { t.pickSession(text) }},
 		{"/fork", "", "continue in a copy of this session", func(t *talk, _ string) { t.fork() }},
 		{"/compact", "", "summarise the earlier turns", func(t *talk, _ string) { t.compact() }},
+		{"/summary", "", "show the last summary", func(t *talk, _ string) { t.openSummary() }},
+		{"/uncompact", "", "undo the last summary, until the next prompt", func(t *talk, _ string) { t.uncompact() }},
+		{"/pin", "", "keep a message word for word beside all summaries, or end that", func(t *talk, _ string) { t.pickPin() }},
 		{"/grants", "", "list and revoke what runs without a question", func(t *talk, _ string) { t.pickGrant() }},
 		{"/new", "", "start a new session", func(t *talk, _ string) { t.create() }},
 		{"/steer", "TEXT", "steer the running turn", func(t *talk, text string) { t.say(text, true) }},
@@ -217,17 +220,6 @@ func (t *talk) fork() {
 			}
 			t.note("this is session %s, a fork", t.id)
 		}))
-	}))
-}
-
-// compact gets its response when the summary is done. Prompts wait until then.
-func (t *talk) compact() {
-	t.compaction = t.ask("session/compact", map[string]any{"session_id": t.id}, result(func(r struct {
-		Compacted bool `json:"compacted"`
-	}) {
-		if !r.Compacted {
-			t.note("nothing was summarised")
-		}
 	}))
 }
 

@@ -159,11 +159,16 @@ func (c *conversation) apply(u update, now time.Time) {
 		c.note("trying again in %s: %s", seconds(time.Duration(u.AfterMS)*time.Millisecond), u.Message)
 	case "thinking_converted":
 		c.note("earlier thinking, from %s to %s: %d kept, %d as text, %d dropped", u.From, u.To, u.Kept, u.AsText, u.Dropped)
+	case "summary":
+		c.note("%s · /summary shows it, /uncompact undoes it until the next prompt", u.Summary.head())
+	case "summary_undone":
+		c.note("the summary was undone: the model gets the earlier messages again")
 	case "notice":
 		c.compacting = u.Kind == "compacting" || c.compacting && u.Kind != "compacted" && u.Kind != "compaction_failed"
-		if u.Severity == "warning" {
+		switch {
+		case u.Severity == "warning":
 			c.add(warned, "", u.Message)
-		} else {
+		case u.Kind != "compacted": // the summary said so
 			c.note("%s", u.Message)
 		}
 	case "queue_update":
@@ -314,9 +319,17 @@ func (c *conversation) attach(a attached, now time.Time) error {
 	if a.More && len(a.Messages) > 0 {
 		c.note("earlier messages: thinkd sessions show %s", c.id)
 	}
-	for _, m := range a.Messages {
-		c.history(m)
+	history := func(list []message) {
+		for _, m := range list {
+			c.history(m)
+			for _, s := range a.Summaries {
+				if s.Behind == m.ID {
+					c.note("%s", s.head())
+				}
+			}
+		}
 	}
+	history(a.Messages)
 	if a.Open == nil {
 		return nil
 	}
@@ -328,9 +341,7 @@ func (c *conversation) attach(a attached, now time.Time) error {
 	for _, w := range a.Open.Queue {
 		c.asked[w.Turn] = w.Text
 	}
-	for _, m := range a.Open.Messages {
-		c.history(m)
-	}
+	history(a.Open.Messages)
 	if a.Open.Parked != nil {
 		c.park(a.Open.Parked, now)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/parked"
+	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -104,6 +105,8 @@ type message struct {
 	Content    []block `json:"content"`
 	Incomplete string  `json:"incomplete"`
 	Queued     bool    `json:"queued"`
+	Open       bool    `json:"open"`
+	Pinned     bool    `json:"pinned"`
 	Served     *served `json:"served"`
 }
 
@@ -117,7 +120,13 @@ type attached struct {
 	} `json:"updates"`
 	Messages []message `json:"messages"`
 	More     bool      `json:"more"`
-	Open     *struct {
+
+	Summaries []struct {
+		shortened
+		Behind string `json:"after"` // the message that was said last before it
+	} `json:"summaries"`
+
+	Open *struct {
 		Turn     string       `json:"turn_id"`
 		Payer    *payer       `json:"payer"`
 		Messages []message    `json:"messages"`
@@ -126,6 +135,36 @@ type attached struct {
 		Held     bool         `json:"held"`
 		Parked   *parked.Turn `json:"parked"`
 	} `json:"open"`
+}
+
+// shortened is a summary of earlier turns.
+type shortened struct {
+	ID       string         `json:"summary_id"`
+	Messages int            `json:"messages"`
+	Text     string         `json:"text"`
+	Model    string         `json:"model_id"`
+	Before   int            `json:"tokens_before"`
+	After    int            `json:"tokens_after"`
+	Pinned   []string       `json:"pinned"`
+	Usage    provider.Usage `json:"usage"`
+	Undone   bool           `json:"undone"`
+	Undoable bool           `json:"undoable"`
+}
+
+// head says in one line what a summary is.
+func (s shortened) head() string {
+	parts := []string{fmt.Sprintf("Summary of %d messages", s.Messages)}
+	if s.Before > 0 {
+		parts = append(parts, fmt.Sprintf("%s to %s tokens", thousands(s.Before), thousands(s.After)))
+	}
+	parts = append(parts, safe.Clean(s.Model))
+	if s.Usage.Cost != nil {
+		parts = append(parts, s.Usage.Cost.String())
+	}
+	if s.Undone {
+		parts = append(parts, "undone")
+	}
+	return "≡ " + strings.Join(parts, " · ")
 }
 
 // waiting is a prompt in the queue.
@@ -203,6 +242,8 @@ type update struct {
 	Since     int64     `json:"since"`
 	Until     int64     `json:"until"`
 	Resumes   string    `json:"resumes"`
+
+	Summary shortened `json:"-"` // of the notification summary
 }
 
 // textOrNumber is a member that is a word in some notifications and a number in others.
@@ -235,6 +276,11 @@ func decode(method string, params json.RawMessage) (update, error) {
 	u := update{Method: method}
 	if err := json.Unmarshal(params, &u); err != nil {
 		return u, fmt.Errorf("%s: %w", method, err)
+	}
+	if method == "summary" {
+		if err := json.Unmarshal(params, &u.Summary); err != nil {
+			return u, fmt.Errorf("%s: %w", method, err)
+		}
 	}
 	return u, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/aside"
+	"github.com/thinkd/thinkd/agent/recall"
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
@@ -70,7 +71,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	if d.models, err = openModels(c, kept.keys, kept.value(listingsName), log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	d.hosts = openToolHosts(c, o, kept.dir, log, d.editors)
+	d.hosts = openToolHosts(c, o, kept.dir, log, d.editors, d.recall)
 	d.telemetry = telemetry.Open(telemetry.Config{Version: o.Version, Endpoint: c.Telemetry, Getenv: o.Getenv, Log: log,
 		Vendor: d.models.providers.Vendor,
 		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },
@@ -215,6 +216,15 @@ func (d *daemon) editors(id session.ID) (files builtin.Files, terminal builtin.T
 		terminal = editorTerminal{t}
 	}
 	return files, terminal
+}
+
+// recall searches what a summary replaces in a session.
+func (d *daemon) recall(ctx context.Context, id session.ID, q recall.Query) (answer string, err error) {
+	err = d.agents.For(session.Operator).Do(ctx, id, func(a *agent.Agent) (err error) {
+		answer, err = a.Recall(ctx, q)
+		return err
+	})
+	return answer, err
 }
 
 // close interrupts what runs, waits for it, and closes the store.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/thinkd/thinkd/agent/recall"
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/mcp"
@@ -20,6 +21,9 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
+// recaller searches what a summary replaces in a session.
+type recaller func(ctx context.Context, id session.ID, q recall.Query) (string, error)
+
 // toolHosts are who runs tools for sessions: the daemon itself, the operator's servers, which all sessions share, and
 // those that clients have offered for a session. Servers start when they are needed.
 type toolHosts struct {
@@ -31,14 +35,15 @@ type toolHosts struct {
 	builtin    *builtin.Tools
 	shared     []toolhost.Host
 	editors    func(session.ID) (builtin.Files, builtin.Terminal) // of the editors on a session; nil: the daemon's own
+	recall     recaller
 
 	mu      sync.Mutex
 	offered map[session.Ref][]toolhost.Host // all are the operator's
 	ending  sync.WaitGroup                  // goroutines that close hosts of sessions that are gone
 }
 
-func openToolHosts(c config.Config, o Options, dir string, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
-	t := &toolHosts{log: log, version: o.Version, supervisor: o.Supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: o.Guard(c, dir), Sandbox: o.Sandbox(c), Supervisor: o.Supervisor}), offered: make(map[session.Ref][]toolhost.Host)}
+func openToolHosts(c config.Config, o Options, dir string, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal), recall recaller) *toolHosts {
+	t := &toolHosts{log: log, version: o.Version, supervisor: o.Supervisor, editors: editors, recall: recall, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: o.Guard(c, dir), Sandbox: o.Sandbox(c), Supervisor: o.Supervisor}), offered: make(map[session.Ref][]toolhost.Host)}
 	for _, s := range c.Servers {
 		t.shared = append(t.shared, t.server("mcp:", s))
 	}
@@ -60,6 +65,7 @@ func (t *toolHosts) of(s session.Session) []toolhost.Host {
 	}
 	if s.ID != "" {
 		place.Files, place.Terminal = t.editors(s.ID)
+		place.Recall = func(ctx context.Context, q recall.Query) (string, error) { return t.recall(ctx, s.ID, q) }
 	}
 	list := append([]toolhost.Host{t.builtin.In(place)}, t.shared...)
 	t.mu.Lock()
