@@ -215,7 +215,7 @@ func TestSnapshot(t *testing.T) {
 		if err != nil || len(found) != 1 {
 			t.Fatalf("packages %v, %v", found, err)
 		}
-		unpack := exec.Command("sh", "-c", `"$0" "$1" | cpio -idm --quiet`, rpm, found[0])
+		unpack := exec.Command("sh", "-c", `"$0" "$1" | cpio -idm --quiet --no-absolute-filenames`, rpm, found[0])
 		if unpack.Dir = filepath.Join(home, "rpm"); os.Mkdir(unpack.Dir, 0o700) != nil {
 			t.Fatal(unpack.Dir)
 		}
