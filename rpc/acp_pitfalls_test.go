@@ -92,7 +92,7 @@ func TestACPUnknown(t *testing.T) {
 	onStage(t, "", 0, func(s *stage) {
 		d := s.sit(`{"fs":{"readTextFile":true},"x-unknown":{"deep":[1]},"_meta":{"a":1}}`)
 		defer d.stand()
-		gone := `{"sessionId":"01KAK2V7M0Q2X4T6V8Y0A2C4E6","cwd":"/srv","mcpServers":[]}`
+		gone := `{"sessionId":"01KAK2V7M0Q2X4T6V8Y0A2C4E6","cwd":"` + srv + `","mcpServers":[]}`
 		for _, tc := range []struct {
 			method, params string
 			code           int64
@@ -109,7 +109,7 @@ func TestACPUnknown(t *testing.T) {
 			{"session/new", `{"cwd":"srv","mcpServers":[]}`, -32602},
 			{"session/new", `{"cwd":7,"mcpServers":[]}`, -32602},
 			{"session/load", gone, -32002},
-			{"session/load", `{"sessionId":"../../etc","cwd":"/srv","mcpServers":[]}`, -32002},
+			{"session/load", `{"sessionId":"../../etc","cwd":"` + srv + `","mcpServers":[]}`, -32002},
 			{"session/resume", gone, -32002},
 			{"session/close", gone, -32002},
 			{"session/prompt", `{"sessionId":"01KAK2V7M0Q2X4T6V8Y0A2C4E6","prompt":[{"type":"text","text":"x"}]}`, -32002},
@@ -153,7 +153,7 @@ func TestACPOptions(t *testing.T) {
 	onStage(t, "say hi", 0, func(s *stage) {
 		d := s.sit(`{}`)
 		defer d.stand()
-		made := d.result("session/new", `{"cwd":"/srv/app","mcpServers":[]}`)
+		made := d.result("session/new", `{"cwd":"`+srv+`/app","mcpServers":[]}`)
 		id := made.Get("sessionId").String()
 		if got := made.Get("configOptions.#.id").Raw + made.Get("configOptions.#.category").Raw; got != `["model","mode","reasoning_effort"]["model","mode","thought_level"]` {
 			t.Error(got)
@@ -185,7 +185,7 @@ func TestACPOptions(t *testing.T) {
 		s.result("thinking/set", map[string]any{"session_id": id, "level": "low"})
 		other := s.sit(`{}`)
 		defer other.stand()
-		resumed := other.result("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app"}`, id))
+		resumed := other.result("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app"}`, id))
 		if got := currentOptions(resumed); got != `"mirror/claude-haiku-4-5","read","low"` {
 			t.Error(got)
 		}
@@ -224,7 +224,7 @@ func TestACPSilentBlocks(t *testing.T) {
 // withTools plays on a session whose model calls tools of a client, of which one asks.
 func withTools(t *testing.T, script string, play func(s *stage, id string)) {
 	onStage(t, script, 0, func(s *stage) {
-		id := s.result("session/new", map[string]any{"model_id": "mirror/claude-opus-5-5", "cwd": "/srv/app",
+		id := s.result("session/new", map[string]any{"model_id": "mirror/claude-opus-5-5", "cwd": srv + "/app",
 			"tools":       []map[string]any{{"name": "write", "effect": "edit", "title": "Write a file"}, {"name": "look", "effect": "read"}},
 			"tool_policy": map[string]any{"effects": map[string]string{"edit": "ask"}}}).Get("session_id").String()
 		play(s, id)
@@ -233,7 +233,7 @@ func withTools(t *testing.T, script string, play func(s *stage, id string)) {
 
 func resume(d *desk, id string) {
 	d.Helper()
-	d.result("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app"}`, id))
+	d.result("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app"}`, id))
 }
 
 // asked is the request for a permission that the editor got last.
@@ -308,7 +308,7 @@ func TestACPPermission(t *testing.T) {
 		loaded := s.sit(`{}`)
 		defer loaded.stand()
 		from = len(loaded.got())
-		loaded.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app","mcpServers":[]}`, id))
+		loaded.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app","mcpServers":[]}`, id))
 		var states []string
 		for _, line := range loaded.story(from) {
 			if strings.HasPrefix(line, "tool_call") {
@@ -436,10 +436,10 @@ func TestACPMidTurn(t *testing.T) {
 		defer loading.stand()
 		defer resuming.stand()
 		l, r := len(loading.got()), len(resuming.got())
-		loading.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app","mcpServers":[{"name":"x","command":"/bin/x","args":[],"env":[]}]}`, id))
+		loading.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app","mcpServers":[{"name":"x","command":"/bin/x","args":[],"env":[]}]}`, id))
 		resume(resuming, id)
 		from := len(d.got())
-		d.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app","mcpServers":[]}`, id)) // its prompt is still open
+		d.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app","mcpServers":[]}`, id)) // its prompt is still open
 		time.Sleep(time.Hour)
 		rest := []string{"available_commands_update", "agent_message_chunk done", "usage_update", "session_info_update"}
 		resuming.tells(r, append([]string{"result"}, rest...)...)
@@ -558,7 +558,7 @@ func TestACPList(t *testing.T) {
 		d := s.sit(`{}`)
 		defer d.stand()
 		for i := range 150 {
-			if _, err := s.group.For(session.Operator).Create(t.Context(), session.Session{Title: fmt.Sprint(i), CWD: "/srv/many"}); err != nil {
+			if _, err := s.group.For(session.Operator).Create(t.Context(), session.Session{Title: fmt.Sprint(i), CWD: srv + "/many"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -580,7 +580,7 @@ func TestACPList(t *testing.T) {
 		if len(seen) != 152 || pages != 2 {
 			t.Errorf("%d sessions in %d pages", len(seen), pages)
 		}
-		if n := len(d.result("session/list", `{"cwd":"/srv/app"}`).Get("sessions").Array()); n != 1 {
+		if n := len(d.result("session/list", `{"cwd":"`+srv+`/app"}`).Get("sessions").Array()); n != 1 {
 			t.Errorf("%d sessions of one directory", n)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,9 @@ import (
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/method"
 )
+
+// srv is an absolute path of this system. Nothing has to be there.
+var srv = map[bool]string{true: "C:/srv", false: "/srv"}[runtime.GOOS == "windows"]
 
 // desk is an editor on a stage.
 type desk struct {
@@ -129,7 +133,7 @@ func (d *desk) refused(method, params string) gjson.Result {
 
 func (d *desk) newSession() string {
 	d.Helper()
-	return d.result("session/new", `{"cwd":"/srv/app","mcpServers":[]}`).Get("sessionId").String()
+	return d.result("session/new", `{"cwd":"`+srv+`/app","mcpServers":[]}`).Get("sessionId").String()
 }
 
 func (d *desk) prompt(session, text string) (id string) {
@@ -180,7 +184,7 @@ func TestACPAnswerMedia(t *testing.T) {
 	onStage(t, "cite https://example.com/ It is so.\ndraw pixels", 0, func(s *stage) {
 		d := s.sit(`{}`)
 		defer d.stand()
-		id := d.result("session/new", `{"cwd":"/srv/app","mcpServers":[]}`).Get("sessionId").String()
+		id := d.result("session/new", `{"cwd":"`+srv+`/app","mcpServers":[]}`).Get("sessionId").String()
 		d.result("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":"model","value":"mirror/claude-opus-5-5"}`, id))
 		shown := func(of *desk, from int) (list []string) {
 			for _, m := range of.got()[from:] {
@@ -200,7 +204,7 @@ func TestACPAnswerMedia(t *testing.T) {
 		other := s.sit(`{}`)
 		defer other.stand()
 		from = len(other.got())
-		other.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app","mcpServers":[]}`, id))
+		other.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app","mcpServers":[]}`, id))
 		if diff := cmp.Diff(want, shown(other, from)); diff != "" {
 			t.Errorf("loaded (-want +got)\n%s", diff)
 		}
@@ -211,7 +215,7 @@ func TestACPTurn(t *testing.T) {
 	onStage(t, "think Compare| both.\nthink Again.\nsay The| second.", 0, func(s *stage) {
 		d := s.sit(`{}`)
 		defer d.stand()
-		made := d.result("session/new", `{"cwd":"/srv/app","mcpServers":[]}`)
+		made := d.result("session/new", `{"cwd":"`+srv+`/app","mcpServers":[]}`)
 		if got, want := currentOptions(made), `"sim/claude","ask","high"`; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
@@ -249,7 +253,7 @@ func TestACPTurn(t *testing.T) {
 		other := s.sit(`{}`)
 		defer other.stand()
 		from = len(other.got())
-		other.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app","mcpServers":[]}`, id))
+		other.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app","mcpServers":[]}`, id))
 		other.tells(from, "user_message_chunk Which?", "agent_thought_chunk Compare both.", "agent_thought_chunk Again.",
 			"agent_message_chunk The second.", "result", "available_commands_update")
 		var again []string
@@ -266,7 +270,7 @@ func TestACPTurn(t *testing.T) {
 		third := s.sit(`{}`)
 		defer third.stand()
 		from = len(third.got())
-		third.ask("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app"}`, id))
+		third.ask("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app"}`, id))
 		third.tells(from, "result", "available_commands_update")
 	})
 }
