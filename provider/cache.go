@@ -3,6 +3,7 @@ package provider
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // CacheTime is how long a vendor keeps what a request marks for its prompt cache, where marks are wanted.
@@ -32,11 +33,68 @@ type CacheState string
 const (
 	CacheKept    CacheState = "kept"
 	CacheLost    CacheState = "lost"
+	CacheCold    CacheState = "cold"    // the same is sent, but the vendor keeps it no longer
 	CacheUnknown CacheState = "unknown" // the vendor does not say
 )
 
 // Words lists all states.
-func (CacheState) Words() []string { return Words(CacheKept, CacheLost, CacheUnknown) }
+func (CacheState) Words() []string { return Words(CacheKept, CacheLost, CacheCold, CacheUnknown) }
 
 // CacheUndocumented is the text of [CacheUnknown] for a vendor that does not document its prompt cache.
 const CacheUndocumented = "the vendor does not say what its prompt cache depends on"
+
+// CacheTerms is how a vendor caches the prompt of a request. The zero value says that nothing is known.
+type CacheTerms struct {
+	Off    bool          // nothing of the prompt is kept
+	Marked bool          // the request marks what is kept, and a request that begins with it reads it; false: the vendor decides
+	Long   bool          // what is written costs the price of the longer time
+	Keeps  time.Duration // since the last use; 0: not known
+	Least  int           // tokens of the shortest prompt that is kept; 0: not known
+}
+
+// Outline is what a request sends, in pieces, in the order in which prompt caches compare it: tools, system prompt, messages.
+type Outline struct {
+	Pieces  []Piece
+	Cache   CacheTerms
+	Forgets bool // the vendor leaves out the thinking of earlier turns, though it is sent
+}
+
+// Piece is a part of a prompt that is the same in a later request, or is not.
+type Piece struct {
+	Part   PromptPart // PartTools, PartSystem or PartTurns
+	Role   Role       // of PartTurns
+	Hash   uint64     // of what is sent, without the marks for the cache: equal pieces have equal hashes, after a restart as well
+	Text   int        // characters that the model reads
+	Sealed int        // characters of thinking that only the vendor can read: encrypted, signed, or a summary of it
+	Media  int        // images and documents
+}
+
+// PromptPart says what a part of a prompt is.
+type PromptPart string
+
+const (
+	PartTools   PromptPart = "tools"   // the definitions
+	PartSystem  PromptPart = "system"  // the system prompt
+	PartSummary PromptPart = "summary" // of earlier turns
+	PartTurns   PromptPart = "turns"   // text, thinking, and calls and results of tools
+	PartMedia   PromptPart = "media"   // images and documents in the turns
+)
+
+// Words lists all parts.
+func (PromptPart) Words() []string {
+	return Words(PartTools, PartSystem, PartSummary, PartTurns, PartMedia)
+}
+
+// Outliner is a [Provider] that can tell beforehand what it would send. Outline makes no call, changes nothing, and describes what
+// Stream would send. It may take milliseconds for a long conversation.
+type Outliner interface {
+	Outline(req *Request) (Outline, error)
+}
+
+// OutlineOf asks p, if it is an Outliner. The error is ErrNotKnownYet if it is none.
+func OutlineOf(p Provider, req *Request) (Outline, error) {
+	if o, ok := p.(Outliner); ok {
+		return o.Outline(req)
+	}
+	return Outline{}, ErrNotKnownYet
+}

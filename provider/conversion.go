@@ -21,7 +21,7 @@ type Converter interface {
 	Convert(req *Request) (Conversion, error)
 }
 
-// ErrNotKnownYet says that only a call will show what becomes of earlier thinking.
+// ErrNotKnownYet says that only a call will show what becomes of earlier thinking, or what is sent.
 var ErrNotKnownYet = errors.New("what becomes of earlier thinking is not known before a call")
 
 // Reasons that several APIs have.

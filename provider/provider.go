@@ -59,6 +59,10 @@ type Request struct {
 	CacheTime CacheTime // of the session; empty: as the provider's configuration has it
 	KeepAlive KeepAlive // of the session; empty: as the server does
 
+	// Sent is called with what was sent, before the Stop of an answer, on the goroutine of the call; nil: nobody wants to know. An
+	// adapter that is no Outliner does not call it.
+	Sent func(Outline) `json:"-"`
+
 	MaxTokens   int // 0: what the adapter's API and the row suggest
 	Temperature *float64
 	TopP        *float64

@@ -63,6 +63,13 @@ func (a *API) Returns(req *provider.Request, b provider.Thinking, late provider.
 	return err == nil && h.count.Kept+h.count.AsText > 0
 }
 
+var _ provider.Outliner = (*API)(nil)
+
+// Outline is what build writes, in pieces. Of a host without marks, nothing is known of its cache.
+func (a *API) Outline(req *provider.Request) (provider.Outline, error) {
+	return a.caller.Outline(req, a.build)
+}
+
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {

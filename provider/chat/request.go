@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
@@ -42,7 +43,8 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	}
 	own := &call{api: a, req: req, model: req.Model.ID, off: req.Decision.Control.Mode == provider.ModeOff,
 		tools: len(req.Tools) > 0, images: h.images, opaque: h.opaque}
-	out := &exchange.Call{URL: a.caller.BaseURL + d.ChatPath, Header: a.header(h), Dialect: own}
+	out := &exchange.Call{URL: a.caller.BaseURL + d.ChatPath, Header: a.header(h), Dialect: own,
+		Prompt: exchange.Prompt{Tools: "tools", List: "messages", Cache: a.terms(req)}}
 	if mark := a.mark(req); mark != nil {
 		own.marked = true
 		markCache(messages, mark, d.Request.Cache.Tool)
@@ -166,6 +168,19 @@ func (a *API) mark(req *provider.Request) *replay.CacheMark {
 		mark.TTL = ""
 	}
 	return mark
+}
+
+// terms is how the host caches what the request marks: for 5 minutes, or for an hour if that can be asked for (docs: prompt-caching of
+// Anthropic and of DashScope).
+func (a *API) terms(req *provider.Request) provider.CacheTerms {
+	mark := a.mark(req)
+	switch {
+	case mark == nil:
+		return provider.CacheTerms{}
+	case mark.TTL == string(provider.CacheLong):
+		return provider.CacheTerms{Marked: true, Long: true, Keeps: time.Hour}
+	}
+	return provider.CacheTerms{Marked: true, Keeps: 5 * time.Minute}
 }
 
 // markCache marks the system prompt, the last message, and the last one of the request before, which stands in front of the

@@ -31,6 +31,7 @@ type Answer struct {
 	host   string
 	shown  bool      // an event was emitted since the body was last read
 	last   time.Time // of the last event before that
+	sent   func() provider.Outline
 
 	// Whole says that the answer came as one JSON value. Then it says nothing about durations.
 	Whole bool
@@ -52,14 +53,16 @@ func (a *Answer) Emit(ev provider.Event) error {
 			return err
 		}
 	case provider.Stop:
-		if a.begun {
-			break
+		if !a.begun {
+			if err := silent(a.req, ev); err != nil {
+				return err
+			}
+			if err := a.serves(); err != nil {
+				return err
+			}
 		}
-		if err := silent(a.req, ev); err != nil {
-			return err
-		}
-		if err := a.serves(); err != nil {
-			return err
+		if a.req.Sent != nil {
+			a.req.Sent(a.sent())
 		}
 	}
 	if !a.yield(ev, nil) {

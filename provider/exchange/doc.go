@@ -15,6 +15,6 @@
 // What a vendor's error means is in package refusal, and what an earlier conversation looks like in a request is in package
 // replay. The JSON of a vendor appears in its adapter only.
 //
-// Inside the package, files depend in one direction: stream, whole, listing, form, answer, limits, http, known; citation,
+// Inside the package, files depend in one direction: stream, whole, listing, form, answer, limits, http, known; outline, citation,
 // growth, address, encode, repair and stencil use none of these.
 package exchange

@@ -36,6 +36,7 @@ type Call struct {
 	Notices  []provider.Notice // on what was left out or rewritten; emitted once, when an answer comes
 	Limit    int               // on output, in tokens, as Body has it; 0: none
 	MaxValue int               // bytes that an answer which comes whole may have; 0: 8 MiB, several times the longest output
+	Prompt   Prompt            // where the prompt is in Body
 	Dialect
 }
 
@@ -123,6 +124,7 @@ func (a *Answer) run(ctx context.Context, build func(*provider.Request) (*Call, 
 	if err != nil {
 		return c.unbuilt(err)
 	}
+	a.sent = call.Outline
 	err = a.take(ctx, call)
 	if smaller := c.Lower(err, a.req, call.Limit); smaller != nil && !a.came {
 		first := call.Limit
@@ -130,6 +132,7 @@ func (a *Answer) run(ctx context.Context, build func(*provider.Request) (*Call, 
 			return c.unbuilt(err)
 		}
 		call.Notices = append(call.Notices, c.lowered(a.req.Model.ID, first, call.Limit))
+		a.sent = call.Outline
 		err = a.take(ctx, call)
 	}
 	if e, ok := err.(*provider.Error); ok {
@@ -137,6 +140,18 @@ func (a *Answer) run(ctx context.Context, build func(*provider.Request) (*Call, 
 	}
 	return err
 }
+
+// Outline is what build writes for req, in pieces.
+func (c *Caller) Outline(req *provider.Request, build func(*provider.Request) (*Call, error)) (provider.Outline, error) {
+	call, err := build(req)
+	if err != nil {
+		return provider.Outline{}, c.unbuilt(err)
+	}
+	return call.Outline(), nil
+}
+
+// Outline is the prompt of the call in pieces.
+func (c *Call) Outline() provider.Outline { return c.Prompt.outline(c.Body) }
 
 func (c *Caller) unbuilt(err error) *provider.Error {
 	return &provider.Error{API: c.API, Provider: c.Provider, Kind: provider.KindBadRequest, Err: err}

@@ -37,6 +37,13 @@ func (a *API) Returns(req *provider.Request, b provider.Thinking, _ provider.Sta
 	return b.Signed && b.State.Origin.API == wireAPI && newHistory(req).takes(b.State.Origin.Model)
 }
 
+var _ provider.Outliner = (*API)(nil)
+
+// Outline is what build writes, in pieces. The vendor caches by itself, and promises nothing.
+func (a *API) Outline(req *provider.Request) (provider.Outline, error) {
+	return a.caller.Outline(req, a.build)
+}
+
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {

@@ -114,7 +114,8 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		return nil, err
 	}
 	own := &call{api: a, req: req, body: body{Contents: contents}}
-	out := &exchange.Call{URL: a.address(req.Model.ID), Header: a.header(), MaxValue: maxValue, Dialect: own}
+	out := &exchange.Call{URL: a.address(req.Model.ID), Header: a.header(), MaxValue: maxValue, Dialect: own,
+		Prompt: exchange.Prompt{Tools: "tools", System: "systemInstruction", List: "contents"}}
 	g := &generation{MaxOutputTokens: a.caller.Fit(req, exchange.MaxOutput(req)), Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK, Thinking: t}
 	out.Limit = g.MaxOutputTokens
 	out.LeftOut(stripSampling(req, g), req.Model.ID)

@@ -26,6 +26,21 @@ func (k *Keyed) Convert(req *provider.Request) (provider.Conversion, error) {
 	return c.Convert(req)
 }
 
+var _ provider.Outliner = (*Keyed)(nil)
+
+// Outline is what would be sent with the current credential, as in Convert.
+func (k *Keyed) Outline(req *provider.Request) (provider.Outline, error) {
+	cred, ok := k.source.known()
+	if !ok {
+		return provider.Outline{}, provider.ErrNotKnownYet
+	}
+	adapter, err := k.at(cred)
+	if err != nil {
+		return provider.Outline{}, err
+	}
+	return provider.OutlineOf(adapter, req)
+}
+
 var _ provider.Returner = (*Keyed)(nil)
 
 // Returns reports whether thinking is returned with the current credential. Without a credential none is.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
@@ -45,4 +47,48 @@ func rendered(c control, m provider.Model) string {
 		text += " at effort " + string(level)
 	}
 	return text
+}
+
+// terms is how Anthropic caches a request (docs: prompt-caching). Other hosts of the API do not say.
+func (a *API) terms(req *provider.Request) provider.CacheTerms {
+	mark := a.mark(req)
+	switch {
+	case a.host.Plain || a.host.Betas != nil:
+		return provider.CacheTerms{}
+	case mark == nil:
+		return provider.CacheTerms{Off: true}
+	}
+	terms := provider.CacheTerms{Marked: true, Keeps: 5 * time.Minute, Least: leastCached(req.Model.ID)}
+	if mark.TTL == string(provider.CacheLong) {
+		terms.Long, terms.Keeps = true, time.Hour
+	}
+	return terms
+}
+
+// leastTokens are the shortest prompts that are cached, by parts of the names of models (docs: prompt-caching). The first that fits
+// counts.
+var leastTokens = []struct {
+	part   string
+	tokens int
+}{
+	{"5-5", 512}, {"opus-4-5", 4096}, {"opus-4-6", 4096}, {"haiku-4-5", 4096}, {"opus-4-7", 2048}, {"opus-4-8", 1024},
+	{"sonnet-4-5", 1024}, {"sonnet-4-6", 1024}, {"sonnet-5", 1024}, {"opus-5", 512}, {"fable-5", 512}, {"mythos-5", 512},
+}
+
+// leastCached is 0 for a model of which it is not known.
+func leastCached(model string) int {
+	for _, least := range leastTokens {
+		if strings.Contains(model, least.part) {
+			return least.tokens
+		}
+	}
+	return 0
+}
+
+// forgetful are parts of the names of models that do not get the thinking of earlier turns: those before Opus 4.5, Sonnet 4.6 and Haiku
+// 5.5 (docs: extended-thinking).
+var forgetful = []string{"claude-3", "opus-4-0", "opus-4-1", "opus-4-2", "sonnet-4-0", "sonnet-4-2", "sonnet-4-5", "haiku-4-5"}
+
+func forgets(model string) bool {
+	return slices.ContainsFunc(forgetful, func(part string) bool { return strings.Contains(model, part) })
 }

@@ -98,7 +98,8 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	}
 	own := &call{api: a, req: req, binding: a.host.takes(betaBinding), budget: b.Thinking != nil && b.Thinking.Budget > 0,
 		adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
-	out := &exchange.Call{URL: a.caller.BaseURL + "/v1/messages", Limit: b.MaxTokens, Dialect: own}
+	out := &exchange.Call{URL: a.caller.BaseURL + "/v1/messages", Limit: b.MaxTokens, Dialect: own,
+		Prompt: exchange.Prompt{Tools: "tools", System: "system", List: "messages", Cache: a.terms(req), Forgets: forgets(req.Model.ID)}}
 	out.LeftOut(stripSampling(req, &b), req.Model.ID)
 	if shrunk != "" {
 		out.Override("%s", shrunk)

@@ -97,7 +97,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		return nil, err
 	}
 	out := &exchange.Call{URL: a.caller.BaseURL + "/api/chat", Header: a.header(),
-		Dialect: &call{api: a, req: req, model: req.Model.ID, off: t == false}}
+		Dialect: &call{api: a, req: req, model: req.Model.ID, off: t == false}, Prompt: exchange.Prompt{Tools: "tools", List: "messages"}}
 	b := body{Model: req.Model.ID, Stream: true, Think: t, Messages: list,
 		Options: options{provider.OllamaWindow(req.Model, a.caller.Window), a.caller.Fit(req, predict(req)), req.Temperature, req.TopP, req.TopK}}
 	if req.KeepAlive != "" {

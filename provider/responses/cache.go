@@ -3,6 +3,7 @@ package responses
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
@@ -33,3 +34,22 @@ func keyed(c control) string {
 }
 
 var _ provider.Cacher = (*API)(nil)
+
+// OpenAI caches prompts from this many tokens on without being asked. Models that charge for it keep them for 30 minutes; of older
+// ones no time is documented (docs: prompt-caching).
+const (
+	leastCached = 1024
+	keepsCached = 30 * time.Minute
+)
+
+// terms is how OpenAI caches a request. Other hosts of the API do not say.
+func (a *API) terms(req *provider.Request) (terms provider.CacheTerms) {
+	if !a.host.CacheKey {
+		return terms
+	}
+	terms.Least = leastCached
+	if p := req.Model.Price; p != nil && p.CacheWrite > 0 {
+		terms.Keeps = keepsCached
+	}
+	return terms
+}

@@ -72,7 +72,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if c.Reasoning != nil {
 		own.effort = c.Reasoning.Effort
 	}
-	out := &exchange.Call{URL: a.address(), Dialect: own}
+	out := &exchange.Call{URL: a.address(), Dialect: own, Prompt: exchange.Prompt{Tools: "tools", System: "instructions", List: "input", Cache: a.terms(req)}}
 	if word := wordOf(req.Decision.Control); nearest(word, req) != word {
 		out.Override("%s has no effort %s: %s was sent, the nearest that it names", req.Model.ID, word, nearest(word, req))
 	}

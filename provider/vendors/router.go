@@ -57,6 +57,16 @@ func (r router) Convert(req *provider.Request) (provider.Conversion, error) {
 	return provider.Conversion{}, fmt.Errorf("model %s, its API %q: %w", req.Model.Ref(), req.Model.API, provider.ErrNotKnownYet)
 }
 
+var _ provider.Outliner = router(nil)
+
+func (r router) Outline(req *provider.Request) (provider.Outline, error) {
+	api, err := r.of(req.Model)
+	if err != nil {
+		return provider.Outline{}, err
+	}
+	return provider.OutlineOf(api, req)
+}
+
 var _ provider.Returner = router(nil)
 
 func (r router) Returns(req *provider.Request, b provider.Thinking, late provider.State, calls bool) bool {
