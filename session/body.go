@@ -101,6 +101,10 @@ type MessageEnd struct {
 	State      provider.State  `json:"state,omitzero"`
 	Incomplete Incomplete      `json:"incomplete,omitempty"` // empty: the message is whole
 	Cited      []Cited         `json:"cited,omitempty"`
+
+	// WarmUntil is until when the vendor keeps the prompt of the call in its cache, in Unix milliseconds; 0: it keeps nothing, or that
+	// is not known. Older builds never set it.
+	WarmUntil int64 `json:"warm_until,omitempty"`
 }
 
 // Served is which model wrote a message, in the words of everybody concerned.

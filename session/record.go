@@ -24,7 +24,7 @@ func (s Session) Fresh() (Session, error) {
 }
 
 func (s Session) unused() Session {
-	s.Status, s.Queued, s.Usage, s.Ended = Idle, 0, provider.Usage{}, 0
+	s.Status, s.Queued, s.Usage, s.Ended, s.Warm = Idle, 0, provider.Usage{}, 0, nil
 	return s
 }
 
@@ -60,6 +60,15 @@ func (s Session) Changing() Session {
 	return s
 }
 
+// WarmUntil is until when the vendor of the session's model keeps the conversation in its cache, in Unix milliseconds. It may have
+// passed. 0: it keeps nothing, or that is not known.
+func (s *Session) WarmUntil() int64 {
+	if s.Warm == nil || s.Warm.Model != s.Model {
+		return 0
+	}
+	return s.Warm.Until
+}
+
 // Apply brings the record up to date with an entry, except for what depends on the turn that runs: see [Session.Project].
 func (s *Session) Apply(e Entry) {
 	s.Updated = max(s.Updated, e.Time)
@@ -73,7 +82,16 @@ func (s *Session) Apply(e Entry) {
 	case TurnEnd:
 		s.Status = Idle
 		s.Usage = s.Usage.Add(b.Usage)
+	case MessageEnd:
+		if s.Warm = nil; b.WarmUntil != 0 && b.Served != nil {
+			s.Warm = &Warm{b.WarmUntil, b.Served.Requested}
+		}
+	case Repair, LeftOut:
+		s.Warm = nil
 	case Compaction:
+		if b.Upto != "" {
+			s.Warm = nil
+		}
 		if !b.InTurn { // else the turn's end has it
 			s.Usage = s.Usage.Add(b.Usage)
 		}
@@ -82,6 +100,9 @@ func (s *Session) Apply(e Entry) {
 			s.Model = *b.Model
 		}
 		if b.Level != nil {
+			if s.Level != *b.Level {
+				s.Warm = nil // it may be kept: the session knows when it is loaded
+			}
 			s.Level = *b.Level
 		}
 		if b.Fallback != nil {

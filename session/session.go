@@ -118,10 +118,17 @@ type Session struct {
 	Ended    int                        `json:"ended,omitempty"` // turns that ran and ended
 	Read     map[string]int             `json:"read,omitempty"`  // Ended when each principal read the session last: see MarkRead
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+	Warm     *Warm                      `json:"warm,omitempty"`       // nil: no vendor keeps the conversation in its cache, or that is not known
 	Tools    []tool.Tool                `json:"tools,omitempty"`      // fixed, for the same reason as System
 	Rules    tool.Policy                `json:"tool_policy,omitzero"` // at least as strict as the operator's
 	Shared   []Span                     `json:"shared,omitempty"`     // of a fork: what comes before its own log, in order
 	Pinned   []MessageID                `json:"pinned,omitempty"`     // messages that later summaries keep word for word, sorted
+}
+
+// Warm says which vendor's cache has the conversation, as the last call left it.
+type Warm struct {
+	Until int64    `json:"until"` // Unix milliseconds
+	Model ModelRef `json:"model"`
 }
 
 // Span is the beginning of another session's log, which a fork continues. A fork copies no entries: entries are only ever added to
