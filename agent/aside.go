@@ -61,7 +61,7 @@ func (s *state) aside(q Question) (*Aside, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := s.conversationWith(c, q.Content)
+	v := s.conversationWith(c, append(provider.Blocks{provider.Text{Text: aside.Preface}}, q.Content...))
 	req := v.requestFor(c)
 	req.NoTools = true
 	req.Input, req.Counted = v.size(c)
@@ -96,10 +96,10 @@ func (s *state) asideChoice(o session.Override) (choice, error) {
 	return v.decide(set, o)
 }
 
-// conversationWith is the conversation with a question at its end. It is a copy: the view of the session does not change.
-func (s *state) conversationWith(c choice, question provider.Blocks) conversation {
+// conversationWith is the conversation with a prompt at its end. It is a copy: the view of the session does not change.
+func (s *state) conversationWith(c choice, prompt provider.Blocks) conversation {
 	said := &session.Message{Role: provider.User}
-	for i, b := range append(provider.Blocks{provider.Text{Text: aside.Preface}}, question...) {
+	for i, b := range prompt {
 		said.Parts = append(said.Parts, session.Part{Number: i, Block: b})
 	}
 	view := *s.view

@@ -30,6 +30,7 @@ func (s *state) startCall() {
 	r.toolBefore, r.sameBefore, r.answered, r.answering = r.lastTool, r.same, false, answering{}
 	c := &call{steps: relay.NewSteps(), stop: stop, begun: now, content: now}
 	r.call = c
+	req.Sent = func(o provider.Outline) { c.sent.Store(&o) }
 	api, cfg := r.provider, s.cfg
 	r.log.Debug("model call", "model", r.model.Ref(), "call", r.calls, "again", r.again, "reasoning", r.decision)
 	s.calls.Go(func() {

@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/forecast"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
@@ -267,7 +269,8 @@ func (v conversation) answered(but *session.Turn) *session.Turn {
 //   - another model: each model has its own cache;
 //   - a summary in place of earlier messages;
 //   - another thinking level, for most vendors. Equal wire forms (Decision.Wire) keep it. For others the adapter decides, because
-//     only it knows which part of a request its vendor compares (provider.CacheOf).
+//     only it knows which part of a request its vendor compares (provider.CacheOf);
+//   - time. After it the cache is not lost, but cold.
 //
 // The result is a forecast for people. Explain shows it before a change, and a notice follows if a turn begins without the cache.
 func (v conversation) cached(before *session.Turn, c choice) feed.Cache {
@@ -285,6 +288,9 @@ func (v conversation) cached(before *session.Turn, c choice) feed.Cache {
 	if !bytes.Equal(was.Wire, now.Wire) {
 		state, why = provider.CacheOf(c.provider, was.Wire, v.asked(c))
 	}
+	if until := warmUntil(before); state == provider.CacheKept && until != 0 && v.cfg.Now().UnixMilli() >= until {
+		return feed.Cache{State: provider.CacheCold, Why: "the vendor kept the prompt until " + time.UnixMilli(until).UTC().Format(time.DateTime) + " UTC, and there was no call since"}
+	}
 	if state == provider.CacheKept || was.Effective == now.Effective {
 		return feed.Cache{State: state, Why: why}
 	}
@@ -293,6 +299,27 @@ func (v conversation) cached(before *session.Turn, c choice) feed.Cache {
 		verdict = "may start again"
 	}
 	return feed.Cache{State: state, Why: fmt.Sprintf("the thinking level changed from %s to %s: the prompt cache %s; %s", was.Effective, now.Effective, verdict, why)}
+}
+
+// warmUntil is until when the vendor keeps what the last call of a turn left in its cache, in Unix milliseconds; 0: it keeps nothing, or
+// that is not known.
+func warmUntil(t *session.Turn) int64 {
+	for _, m := range slices.Backward(t.Messages) {
+		if m.End != nil && m.End.Usage.Input > 0 {
+			return m.End.WarmUntil
+		}
+	}
+	return 0
+}
+
+// draft is a quote of the next call with choice c. It is compared with a compaction of a passage before it; nil: with none.
+func (v conversation) draft(c choice, compact *transcript.Passage) *forecast.Draft {
+	return forecast.New(forecast.Source{View: v.view, Provider: c.provider, Model: c.model, Decision: c.decision, State: c.cache.State,
+		Compact: compact, Now: v.cfg.Now(), Request: func(view *session.View) *provider.Request {
+			as := v
+			as.view = view
+			return as.requestFor(c)
+		}})
 }
 
 // estimateOf estimates the use of a call before it is made.

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/forecast"
 	"github.com/thinkd/thinkd/agent/recall"
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -86,6 +88,10 @@ func (s *state) state() State {
 		lenient := record.Settings
 		lenient.Fallback = provider.Downgrade
 		c, _ = s.conversation().decide(lenient, session.Override{})
+	}
+	record.Warm = nil
+	if until := s.warmUntil(c); until != 0 {
+		record.Warm = &session.Warm{Until: until, Model: c.ref()}
 	}
 	return State{Session: record, Model: c.model, Decision: c.decision, Running: s.run != nil, Grants: s.view.Grants}
 }
@@ -392,6 +398,68 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 		}
 	}
 	return e, nil
+}
+
+// Quote is what the next prompt would cost.
+type Quote struct {
+	Model     provider.Model
+	Decision  provider.Decision
+	Cache     feed.Cache
+	WarmUntil int64 // Unix milliseconds; 0: nothing is kept, or that is not known
+	Running   bool  // a turn runs: the quote is of what was said so far
+	forecast.Forecast
+}
+
+// aPrompt stands for a prompt that nobody has written yet.
+var aPrompt = provider.Blocks{provider.Text{Text: "."}}
+
+// Quote quotes a prompt with another model or level, after what was said so far. prompt is the text and the media of the prompt, as far
+// as they are known. Nothing changes. Errors: *provider.LevelError.
+func (a *Agent) Quote(ctx context.Context, o session.Override, prompt provider.Blocks) (Quote, error) {
+	type drafted struct {
+		Quote
+		draft *forecast.Draft
+		cfg   Config
+	}
+	if len(prompt) == 0 {
+		prompt = aPrompt
+	}
+	d, err := ask(ctx, a, func(s *state) (drafted, error) {
+		set := s.view.Session.Settings
+		if o.Model != nil {
+			set.Model = *o.Model
+		}
+		if o.Level != "" {
+			set.Level = o.Level
+		}
+		c, err := s.conversation().decide(set, session.Override{})
+		if err != nil {
+			return drafted{}, err
+		}
+		q := Quote{Model: c.model, Decision: c.decision, Cache: c.cache, WarmUntil: s.warmUntil(c), Running: s.run != nil}
+		var compact *transcript.Passage
+		if s.run == nil {
+			if p, ok := s.conversation().share(c.ref()).Plan(nil, transcript.KeptAsked, c.model.Window); ok {
+				compact = &p
+			}
+		}
+		return drafted{q, s.conversationWith(c, prompt).draft(c, compact), s.cfg}, nil
+	})
+	if err != nil {
+		return d.Quote, err
+	}
+	d.Forecast = d.draft.Quote(func(req *provider.Request) { d.cfg.load(req) }) // here, since it may take a while, and the session goes on
+	return d.Quote, nil
+}
+
+// warmUntil is until when the vendor keeps what a call with choice c could read from its cache, in Unix milliseconds. It may have
+// passed. 0: there is nothing, or that is not known.
+func (s *state) warmUntil(c choice) int64 {
+	before := s.conversation().answered(nil)
+	if before == nil || c.cache.State != provider.CacheKept && c.cache.State != provider.CacheCold {
+		return 0
+	}
+	return warmUntil(before)
 }
 
 // Page selects messages of the history: those before or after one, or the newest.

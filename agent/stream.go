@@ -11,6 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/quote"
 	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
@@ -246,8 +247,9 @@ func (s *state) count(kind provider.BlockKind, text string) {
 
 // stopped applies the end of a reply.
 func (s *state) stopped(stop provider.Stop) {
-	r := s.run
+	r, c := s.run, s.run.call
 	usage := r.metered(stop.Usage, s.cfg.Now())
+	warm := quote.WarmUntil(c.outline().Cache, stop.Usage, c.begun)
 	s.stopCall(nil, callEnd{stop: stop, usage: usage})
 	m := s.openMessage()
 	s.noticeNearBudget()
@@ -268,7 +270,7 @@ func (s *state) stopped(stop provider.Stop) {
 	facts, cited := s.closeBlocks(true), m.late(stop.Cited)
 	facts = append(facts,
 		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Raw: stop.Raw, Served: r.answering.by, Tier: stop.Usage.Tier,
-			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete, Cited: cited},
+			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete, Cited: cited, WarmUntil: warm},
 			feed.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Usage: usage, Cited: cited,
 				Served: m.corrected(r.answering.by), Tier: stop.Usage.Tier}})
 	m.paused = stop.Reason == provider.StopPause

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/thinkd/thinkd/agent/budget"
@@ -79,6 +80,15 @@ type call struct {
 	noticed bool      // a notice says that it is quiet
 	ignored int       // events that belong to no block
 
+	sent atomic.Pointer[provider.Outline] // nil: the adapter does not say, or there is no Stop yet
+}
+
+// outline is what was sent, empty if that is not known.
+func (c *call) outline() (o provider.Outline) {
+	if sent := c.sent.Load(); sent != nil {
+		return *sent
+	}
+	return o
 }
 
 // callEnd is how an exchange with a model ended.

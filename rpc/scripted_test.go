@@ -67,6 +67,10 @@ func (s *scripted) Returns(req *provider.Request, b provider.Thinking, late prov
 	return s.of(req.Model).Returns(req, b, late, calls)
 }
 
+func (s *scripted) Outline(req *provider.Request) (provider.Outline, error) {
+	return provider.OutlineOf(s.of(req.Model), req)
+}
+
 // of is the adapter of a model's row, where there is one.
 func (s *scripted) of(m provider.Model) adapter { return s.adapters[cmp.Or(m.API, "messages")] }
 
@@ -182,6 +186,9 @@ func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[
 			default:
 				panic(fmt.Sprintf("the script has no line for this call: %q", line))
 			}
+		}
+		if o, err := s.Outline(req); err == nil && req.Sent != nil {
+			req.Sent(o)
 		}
 		if give(stop) {
 			return

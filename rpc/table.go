@@ -49,6 +49,8 @@ func nativeMethods() []method.Method[*client] {
 			method.Now(prompt), conn.CodeNotFound, conn.CodeBusy, conn.CodeNoModel, conn.CodeLevel),
 		method.Define("session/append", method.Use, "Adds a user message without a model call. The next prompt sends it to the model.",
 			method.Now(appendMessage), conn.CodeNotFound, conn.CodeBusy),
+		method.Define("session/quote", method.Use, "Returns what the next prompt would cost. It changes nothing. The response is late.",
+			method.Late(quote), conn.CodeNotFound, conn.CodeNoModel, conn.CodeLevel),
 		method.Define("session/continue", method.Use, "Continues a turn that was cut off, without a prompt. With dry_run, it only returns what would happen to its blocks.",
 			method.Now(continueTurn), conn.CodeNotFound, conn.CodeBusy, conn.CodeLevel),
 		method.Define("session/ask", method.Use, "Asks a side question with the conversation so far. Question and answer are not recorded.",

@@ -405,7 +405,7 @@ func (s *stage) name() {
 
 var (
 	anyID   = regexp.MustCompile(`"[0-7][0-9A-HJKMNP-TV-Z]{25}"`)
-	anyTime = regexp.MustCompile(`"(ts|created|updated|since|until)":(\d+)`)
+	anyTime = regexp.MustCompile(`"(ts|created|updated|since|until|warm_until)":(\d+)`)
 )
 
 // shown is what came back, without what differs from one play to the next.

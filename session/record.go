@@ -86,7 +86,7 @@ func (s *Session) Apply(e Entry) {
 		if s.Warm = nil; b.WarmUntil != 0 && b.Served != nil {
 			s.Warm = &Warm{b.WarmUntil, b.Served.Requested}
 		}
-	case Repair, LeftOut:
+	case Repair, LeftOut, Uncompaction:
 		s.Warm = nil
 	case Compaction:
 		if b.Upto != "" {

@@ -30,6 +30,7 @@ type Session struct {
 	Created   int64                      `json:"created"`
 	Updated   int64                      `json:"updated"`
 	Usage     provider.Usage             `json:"usage"`
+	WarmUntil int64                      `json:"warm_until,omitempty"` // absent: the vendor keeps nothing in its cache, or that is not known
 	Metadata  map[string]json.RawMessage `json:"metadata"`
 	Grants    []tool.Grant               `json:"grants,omitempty"` // in effect; not in lists
 	Needs     watch.Need                 `json:"needs,omitempty"`  // of a person; only in lists
@@ -39,7 +40,7 @@ type Session struct {
 // NewSession shows a session whose next turn gets a model.
 func NewSession(s session.Session, model feed.Model) Session {
 	w := Session{ID: s.ID, Title: s.Title, Status: s.Status, Model: model, Level: model.Level,
-		Preferred: Preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage,
+		Preferred: Preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage, WarmUntil: s.WarmUntil(),
 		Metadata: maps.Clone(s.Metadata)}
 	if w.Metadata == nil {
 		w.Metadata = map[string]json.RawMessage{}

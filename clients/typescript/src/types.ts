@@ -30,7 +30,7 @@ export type AuthState = {
 
 export type Block = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | MediaBlock;
 
-export type CacheState = "kept" | "lost" | "unknown";
+export type CacheState = "kept" | "lost" | "cold" | "unknown";
 
 export type CacheTime = "5m" | "1h" | "off";
 
@@ -69,6 +69,13 @@ export type ClientCapabilities = {
 export type ClientInfo = {
 	name?: string;
 	version?: string;
+};
+
+export type CompactFirst = {
+	messages: number;
+	tokens: number;
+	summary_cost: CostRange | null;
+	cost: CostRange | null;
 };
 
 export type Confirm = {
@@ -116,6 +123,12 @@ export type Cost = {
 	amount: number;
 	currency: string;
 	partial?: boolean;
+};
+
+export type CostRange = {
+	low: Cost;
+	likely: Cost;
+	high: Cost;
 };
 
 export type Display = "summarized" | "omitted" | "updates";
@@ -427,6 +440,8 @@ export type PriceTier = {
 	cache_write_1h?: number;
 };
 
+export type PromptPart = "tools" | "system" | "summary" | "turns" | "media";
+
 export type Provider = {
 	provider: string;
 	available: boolean;
@@ -437,6 +452,25 @@ export type Provider = {
 export type Queued = {
 	turn_id: string;
 	text: string;
+};
+
+export type QuotedPart = {
+	part: PromptPart;
+	tokens: number;
+	read: number | null;
+	written: number | null;
+	paid: number | null;
+};
+
+export type QuotedPrompt = {
+	tokens: number;
+	tokens_low: number;
+	tokens_high: number;
+	counted: boolean;
+	read: number | null;
+	written: number | null;
+	paid: number | null;
+	parts: QuotedPart[];
 };
 
 export type Reasoning = {
@@ -510,6 +544,7 @@ export type Session = {
 	created: number;
 	updated: number;
 	usage: Usage;
+	warm_until?: number;
 	metadata: Record<string, unknown>;
 	grants?: Grant[];
 	needs?: Need;
@@ -891,6 +926,27 @@ export interface Methods {
 			disposition: Disposition;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
+		};
+	};
+	/** Returns what the next prompt would cost. It changes nothing. The response is late. */
+	"session/quote": {
+		params: {
+			session_id: string;
+			model_id?: string;
+			thinking_level?: Level | "none";
+			text?: string;
+			content?: Block[];
+		};
+		result: {
+			model: ModelInForce;
+			reasoning: Reasoning;
+			cache?: CacheState;
+			cache_why?: string;
+			warm_until?: number;
+			running?: boolean;
+			prompt: QuotedPrompt | null;
+			cost: CostRange | null;
+			compact_first?: CompactFirst;
 		};
 	};
 	/** Continues a turn that was cut off, without a prompt. With dry_run, it only returns what would happen to its blocks. */
