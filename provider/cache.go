@@ -84,17 +84,3 @@ const (
 func (PromptPart) Words() []string {
 	return Words(PartTools, PartSystem, PartSummary, PartTurns, PartMedia)
 }
-
-// Outliner is a [Provider] that can tell beforehand what it would send. Outline makes no call, changes nothing, and describes what
-// Stream would send. It may take milliseconds for a long conversation.
-type Outliner interface {
-	Outline(req *Request) (Outline, error)
-}
-
-// OutlineOf asks p, if it is an Outliner. The error is ErrNotKnownYet if it is none.
-func OutlineOf(p Provider, req *Request) (Outline, error) {
-	if o, ok := p.(Outliner); ok {
-		return o.Outline(req)
-	}
-	return Outline{}, ErrNotKnownYet
-}

@@ -24,6 +24,20 @@ type Converter interface {
 // ErrNotKnownYet says that only a call will show what becomes of earlier thinking, or what is sent.
 var ErrNotKnownYet = errors.New("what becomes of earlier thinking is not known before a call")
 
+// Outliner is a [Provider] that can tell beforehand what it would send. Outline makes no call, changes nothing, and describes what
+// Stream would send. It may take milliseconds for a long conversation.
+type Outliner interface {
+	Outline(req *Request) (Outline, error)
+}
+
+// OutlineOf asks p, if it is an Outliner. The error is ErrNotKnownYet if it is none.
+func OutlineOf(p Provider, req *Request) (Outline, error) {
+	if o, ok := p.(Outliner); ok {
+		return o.Outline(req)
+	}
+	return Outline{}, ErrNotKnownYet
+}
+
 // Reasons that several APIs have.
 const (
 	WhyUnsealed = "it was cut off before its end"

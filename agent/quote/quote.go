@@ -6,21 +6,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Facts are all that a quote is made of.
-type Facts struct {
-	Pieces   []provider.Piece    // of the request; nil: what is sent is not known
-	Summary  bool                // the first message is the summary of a compaction
-	Thinking int                 // tokens of earlier thinking in the request, by the counts of those who wrote it
-	Terms    provider.CacheTerms // of the request
-	State    provider.CacheState // of the vendor's cache; empty: no model has answered yet
-	Price    *provider.Price     // nil: not known
-	At       time.Time           // for prices that depend on it
-	Level    provider.Level      // in effect
-	Tools    bool                // the request offers tools
-	Before   *Counted            // nil: no prompt of this session was counted
-	Turns    []Turn              // that have ended, the oldest first
-}
-
 // Quote is what the next prompt costs.
 type Quote struct {
 	Known   bool // what is sent is known; false: all else is empty

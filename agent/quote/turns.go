@@ -7,19 +7,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Turn is an earlier turn of the session, as its vendor counted it.
-type Turn struct {
-	Level provider.Level // in effect
-	Calls []Call
-}
-
-// Call is one model call of a turn.
-type Call struct {
-	Grown   int // tokens by which its prompt was longer than that of the turn's first call
-	Said    int // tokens of output, without thinking
-	Thought int // tokens of thinking
-}
-
 const (
 	mostTurns = 30  // of the newest turns, that count
 	guesses   = 2.0 // turns that the guess counts as
