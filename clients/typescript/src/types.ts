@@ -675,7 +675,7 @@ export interface Methods {
 			client?: ClientInfo;
 			capabilities?: ClientCapabilities;
 			strict?: boolean;
-			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "turn_parked" | "turn_resumed" | "turn_end" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
+			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
 		};
 		result: {
 			protocol_version: number;
@@ -947,6 +947,8 @@ export interface Methods {
 			prompt: QuotedPrompt | null;
 			cost: CostRange | null;
 			compact_first?: CompactFirst;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Continues a turn that was cut off, without a prompt. With dry_run, it only returns what would happen to its blocks. */
@@ -1061,7 +1063,7 @@ export interface Methods {
 			session_id: string;
 			after_seq?: number;
 			limit?: number;
-			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "turn_parked" | "turn_resumed" | "turn_end" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
+			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
 		};
 		result: {
 			session: Session;
@@ -1179,6 +1181,8 @@ export interface Methods {
 		};
 		result: {
 			summary_id: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Returns a page of the session's summaries, in order. */
@@ -1191,6 +1195,8 @@ export interface Methods {
 		result: {
 			summaries: Summary[];
 			more: boolean;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Keeps a message word for word beside all later summaries. */
@@ -1202,6 +1208,8 @@ export interface Methods {
 		result: {
 			pinned: string[];
 			applies: PinApplies;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Lets later summaries replace a message again. */
@@ -1213,6 +1221,8 @@ export interface Methods {
 		result: {
 			pinned: string[];
 			applies: PinApplies;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
 		};
 	};
 	/** Sets the title, the metadata, the tool mode, or what happens if another model answers. */
