@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -118,6 +119,9 @@ func TestACPUnknown(t *testing.T) {
 			if e := d.refused(tc.method, tc.params); e.Get("code").Int() != tc.code || e.Get("data.error").String() == "" && tc.code != -32601 {
 				t.Errorf("%s %s: %s, want %d", tc.method, tc.params, e.Raw, tc.code)
 			}
+		}
+		if e := d.refused("session/new", `{"cwd":"srv","mcpServers":[]}`); e.Get("message").String() != "cwd: must be an absolute path" {
+			t.Errorf("a relative directory: %s", e.Raw)
 		}
 		id := d.newSession()
 		for _, params := range []string{`"prompt":[]`, `"prompt":[{"type":"text","text":" "}]`, `"prompt":[{"type":"audio","data":"","mimeType":"audio/wav"}]`,
@@ -570,7 +574,7 @@ func TestACPList(t *testing.T) {
 			page := d.result("session/list", fmt.Sprintf(`{"cursor":%s}`, mustJSON(t, cursor)))
 			for _, listed := range page.Get("sessions").Array() {
 				seen[listed.Get("sessionId").String()] = true
-				if !strings.HasPrefix(listed.Get("cwd").String(), "/") {
+				if !filepath.IsAbs(listed.Get("cwd").String()) {
 					t.Errorf("%s", listed)
 				}
 			}

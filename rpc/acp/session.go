@@ -179,12 +179,20 @@ func list(ctx context.Context, e *Editor, p listParams) (listResult, error) {
 		if s.Status == session.Damaged {
 			continue // nothing could be done with it
 		}
-		if s.CWD == "" || !filepath.IsAbs(s.CWD) { // of another client, who named none; here it must have one
-			s.CWD = filepath.VolumeName(s.CWD) + string(filepath.Separator)
+		if !filepath.IsAbs(s.CWD) { // the client that created the session named none, and ACP demands one
+			s.CWD = rootDirectory()
 		}
 		r.Sessions = append(r.Sessions, listed{s.ID, s.CWD, s.Title, timestamp(s.Updated)})
 	}
 	return r, nil
+}
+
+// rootDirectory is an absolute path. On Windows, a root without a volume is not absolute.
+func rootDirectory() string {
+	if root := string(filepath.Separator); filepath.IsAbs(root) {
+		return root
+	}
+	return `C:\`
 }
 
 // deleteSession is a success for what is not there.

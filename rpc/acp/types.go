@@ -3,10 +3,10 @@ package acp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"time"
 
-	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -83,7 +83,7 @@ func (d *directory) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if !filepath.IsAbs(path) {
-		return conn.InvalidParams("cwd", "must be an absolute path")
+		return errors.New("must be an absolute path") // the decoder names the member
 	}
 	*d = directory(path)
 	return nil
