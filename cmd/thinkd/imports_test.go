@@ -65,7 +65,7 @@ var allowed = map[string][]string{
 	"rpc/failure":  {"agent", "agent/aside", "agent/feed", "agent/room", "agent/transcript", "provider", "registry", "rpc/conn", "session"},
 	"rpc/method":   {"provider", "rpc/conn", "session"},
 	"rpc/conntest": {"provider/testgo"},
-	"rpc/network":  {"provider", "rpc/conn", "rpc/method"},
+	"rpc/network":  {"provider", "provider/durable", "rpc/conn", "rpc/method"},
 	"rpc/door":     {"rpc/conn"},
 
 	"provider/sim":           {"provider/sim/portable", "provider/sim/strict"},

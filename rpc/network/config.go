@@ -13,6 +13,7 @@ import (
 type Config struct {
 	Log           *slog.Logger  // required
 	Authenticator Authenticator // required
+	Logins        *Logins       // of browsers, for listeners that only TLS reaches; nil: there is no /login
 	Endpoints     []Endpoint
 
 	Port        int      // of the listener
@@ -37,6 +38,8 @@ type Endpoint struct {
 
 	// IDHeader is the header of the handshake's answer that names the connection, as a draft of ACP has it; empty: none.
 	IDHeader string
+	// Cookie says that pages may connect with the cookie of a login.
+	Cookie bool
 
 	// Serve is one life of a client. It ends with ctx, and closes the frames.
 	Serve func(ctx context.Context, p method.Principal, f conn.Frames) error

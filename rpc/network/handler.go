@@ -25,6 +25,7 @@ import (
 type Handler struct {
 	log    *slog.Logger
 	auth   Authenticator
+	logins *Logins // nil: none
 	gate   *gate
 	routes []route
 
@@ -43,6 +44,7 @@ const subprotocol = "thinkd.v1"
 type route struct {
 	path    string
 	public  bool // it needs no principal
+	cookie  bool // a login's cookie counts
 	handler func(http.ResponseWriter, *http.Request, visitor)
 }
 
@@ -54,20 +56,24 @@ type visitor struct {
 
 // New makes a handler, whose Close must be called.
 func New(c Config) *Handler {
-	h := &Handler{log: c.Log, auth: c.Authenticator, gate: newGate(c)}
+	h := &Handler{log: c.Log, auth: c.Authenticator, logins: c.Logins, gate: newGate(c)}
 	h.ctx, h.end = context.WithCancelCause(context.Background())
 	h.routes = []route{
-		{"/healthz", true, reading(text("ok"))},
-		{"/readyz", false, reading(readiness(c.Ready))},
+		{path: "/healthz", public: true, handler: reading(text("ok"))},
+		{path: "/readyz", handler: reading(readiness(c.Ready))},
+	}
+	if h.logins != nil {
+		h.routes = append(h.routes, route{path: "/login", handler: posting(h.login)}, route{path: "/logout", public: true, handler: posting(h.logout)})
 	}
 	for _, e := range c.Endpoints {
-		h.routes = append(h.routes, route{e.Path, false, func(w http.ResponseWriter, r *http.Request, v visitor) { h.upgrade(w, r, v, e) }})
+		h.routes = append(h.routes, route{path: e.Path, cookie: e.Cookie && h.logins != nil,
+			handler: func(w http.ResponseWriter, r *http.Request, v visitor) { h.upgrade(w, r, v, e) }})
 	}
 	if c.Metrics != nil {
-		h.routes = append(h.routes, route{"/metrics", false, reading(c.Metrics)})
+		h.routes = append(h.routes, route{path: "/metrics", handler: reading(c.Metrics)})
 	}
 	for path, page := range c.Pages {
-		h.routes = append(h.routes, route{path, true, reading(page)})
+		h.routes = append(h.routes, route{path: path, public: true, handler: reading(page)})
 	}
 	return h
 }
@@ -101,12 +107,41 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var v visitor
 	if !found.public {
 		var err error
-		if v.principal, v.valid, err = h.auth.Authenticate(r); err != nil {
+		if v.principal, v.valid, err = h.authenticate(r, found); err != nil {
 			h.refuse(w, err)
 			return
 		}
 	}
 	found.handler(w, r, v)
+}
+
+// authenticate returns who sends a request. A token counts more than a cookie: who shows a wrong one is refused.
+func (h *Handler) authenticate(r *http.Request, to route) (method.Principal, context.Context, error) {
+	if _, given := offeredToken(r); to.cookie && !given && len(r.CookiesNamed(cookieName)) > 0 {
+		return h.logins.admit(r)
+	}
+	return h.auth.Authenticate(r)
+}
+
+// login gives a browser that has shown the token a cookie.
+func (h *Handler) login(w http.ResponseWriter, _ *http.Request, _ visitor) {
+	c, err := h.logins.grant()
+	if err != nil {
+		h.refuse(w, err)
+		return
+	}
+	http.SetCookie(w, c)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// logout takes the cookie back.
+func (h *Handler) logout(w http.ResponseWriter, r *http.Request, _ visitor) {
+	if err := h.logins.revoke(r); err != nil {
+		h.refuse(w, err)
+		return
+	}
+	http.SetCookie(w, cookie("", 0))
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // refuse answers a request without a principal.
@@ -128,7 +163,7 @@ func (h *Handler) refuse(w http.ResponseWriter, err error) {
 // securityHeaders are on every answer. Pages run our own script and no other, have markup made by their sanitiser alone,
 // connect to us alone, are in no frame, and send no referrer.
 var securityHeaders = map[string]string{
-	"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify",
+	"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify",
 	"Cross-Origin-Opener-Policy":   "same-origin",
 	"Cross-Origin-Resource-Policy": "same-origin",
 	"Referrer-Policy":              "no-referrer",
@@ -170,6 +205,18 @@ func reading(handler http.Handler) func(http.ResponseWriter, *http.Request, visi
 		if reads(w, r) {
 			handler.ServeHTTP(w, r)
 		}
+	}
+}
+
+// posting lets POST alone through to a handler.
+func posting(handler func(http.ResponseWriter, *http.Request, visitor)) func(http.ResponseWriter, *http.Request, visitor) {
+	return func(w http.ResponseWriter, r *http.Request, v visitor) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			deny(w, http.StatusMethodNotAllowed, "this takes POST only")
+			return
+		}
+		handler(w, r, v)
 	}
 }
 

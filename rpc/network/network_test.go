@@ -106,7 +106,7 @@ func TestSecurityHeaders(t *testing.T) {
 	h, _ := newHandler(t, Config{Port: 7717, Pages: map[string]http.Handler{"/": page("page")}})
 	want := map[string]string{
 		"default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data:", "connect-src": "'self'",
-		"base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
+		"manifest-src": "'self'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
 		"require-trusted-types-for": "'script'", "trusted-types": "dompurify",
 	}
 	for _, r := range []*http.Request{shake("/", "127.0.0.1:7717"), shake("/rpc", "127.0.0.1:7717"), shake("/none", "127.0.0.1:7717"),

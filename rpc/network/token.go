@@ -57,6 +57,16 @@ func (t *Token) Set(token provider.Secret) {
 	t.valid, t.revoke = context.WithCancelCause(context.Background())
 }
 
+// current returns the digest of the token, and a context that ends when the token is replaced. open says that there is a token.
+func (t *Token) current() (valid context.Context, digest [sha256.Size]byte, open bool) {
+	if t.look != nil {
+		t.look()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.valid, t.digest, t.open
+}
+
 // Authenticate is that of [Authenticator]. The context ends when the token is replaced.
 func (t *Token) Authenticate(r *http.Request) (method.Principal, context.Context, error) {
 	token, given := offeredToken(r)

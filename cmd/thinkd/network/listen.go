@@ -8,16 +8,21 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/network"
 	"github.com/thinkd/thinkd/web"
 )
+
+// loginsName is the file of browsers' logins in a data directory.
+const loginsName = "logins.json"
 
 // Listener lets clients on the network come to a server. Closed after the server's agents, it lets the clients read how
 // their turns ended.
@@ -68,8 +73,12 @@ func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, l
 	file := &tokenFile{dir: dir, log: log}
 	admitted := network.NewToken(token, file.look, c.BehindProxy)
 	file.told = admitted.Set
+	var logins *network.Logins
+	if tlsConfig != nil || c.BehindProxy {
+		logins = network.NewLogins(admitted, durable.SecretFile{Path: filepath.Join(dir, loginsName)}, log)
+	}
 	handler := network.New(network.Config{
-		Log: log, Authenticator: admitted, Endpoints: endpoints(server), Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
+		Log: log, Authenticator: admitted, Logins: logins, Endpoints: endpoints(server), Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
 		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: web.Pages(),
 		Ready: health.Ready, Metrics: health.Metrics,
 	})
@@ -95,7 +104,7 @@ func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, l
 // endpoints are where clients of both protocols connect.
 func endpoints(server *rpc.Server) []network.Endpoint {
 	return []network.Endpoint{
-		{Path: "/rpc", Limit: server.MessageBytes(), Serve: server.ServeFrames},
+		{Path: "/rpc", Limit: server.MessageBytes(), Cookie: true, Serve: server.ServeFrames},
 		{Path: "/acp", Limit: server.EditorMessageBytes(), IDHeader: "Acp-Connection-Id", Serve: server.ServeEditor},
 	}
 }

@@ -1,0 +1,186 @@
+package network
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
+)
+
+const (
+	cookieName = "__Host-thinkd" // browsers take it only over TLS, for this host and all paths
+	loginTime  = 30 * 24 * time.Hour
+	maxLogins  = 100 // the oldest gives way to a new one
+)
+
+// Logins are the browsers that have shown the token over TLS. Each one has a cookie with 256 random bits in exchange, so that no
+// script can read what lets it in, and the token need not stay in the browser.
+//
+//	POST /login, with the token ──► a cookie
+//	WebSocket from our own page, with the cookie ──► the principal of the token
+//	POST /logout from our own page, with the cookie ──► the cookie is void, and its connections end
+//
+// A cookie is also void after 30 days, and when the token is replaced. Only digests of cookies are stored. They are made with the
+// token, so those of an earlier token fit no cookie.
+//
+// Its methods are called by many requests in parallel.
+type Logins struct {
+	token *Token
+	log   *slog.Logger
+
+	mu   sync.Mutex // guards what follows, also while it is stored
+	kept durable.Value
+	list []*login // the oldest first
+}
+
+// login is one browser.
+type login struct {
+	Digest string `json:"digest"`
+	Until  int64  `json:"until"` // Unix milliseconds
+
+	valid context.Context         // of its connections, until it expires; nil: it has had none yet
+	end   context.CancelCauseFunc // ends valid
+}
+
+// NewLogins reads the logins that an earlier process has stored. If they cannot be read, there are none, and the log says why.
+func NewLogins(token *Token, kept durable.Value, log *slog.Logger) *Logins {
+	l := &Logins{token: token, kept: kept, log: log}
+	text, err := kept.Get()
+	if err == nil && text != nil {
+		err = json.Unmarshal(text, &l.list)
+	}
+	if err != nil {
+		log.Error("logins of browsers cannot be read: they have to log in again", "file", kept.Name(), "err", err)
+		l.list = nil
+	}
+	return l
+}
+
+// grant makes a login. Its caller has checked the token.
+func (l *Logins) grant() (*http.Cookie, error) {
+	_, key, open := l.token.current()
+	if !open {
+		return nil, errNoLogin
+	}
+	id := rand.Text() + rand.Text()
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := append(l.fresh(now), &login{Digest: digest(key, id), Until: now.Add(loginTime).UnixMilli()})
+	for len(list) > maxLogins {
+		list[0].void()
+		list = list[1:]
+	}
+	if err := l.store(list); err != nil {
+		return nil, err
+	}
+	return cookie(id, loginTime), nil
+}
+
+// admit returns the principal of a request with a login's cookie, from our own page.
+func (l *Logins) admit(r *http.Request) (method.Principal, context.Context, error) {
+	valid, key, open := l.token.current()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := l.find(r, key)
+	if !open || found == nil || !fromOwnPage(r) {
+		return method.Principal{}, nil, errNoLogin
+	}
+	if found.valid == nil || found.valid.Err() != nil {
+		until, end := context.WithCancelCause(valid)
+		until, stop := context.WithDeadlineCause(until, time.UnixMilli(found.Until), conn.ErrRevoked)
+		found.valid, found.end = until, func(cause error) {
+			end(cause)
+			stop()
+		}
+	}
+	return method.Operator(), found.valid, nil
+}
+
+// revoke ends the login of a request from our own page, with its connections.
+func (l *Logins) revoke(r *http.Request) error {
+	_, key, _ := l.token.current()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := l.find(r, key)
+	if found == nil || !fromOwnPage(r) {
+		return errNoLogin
+	}
+	found.void()
+	return l.store(slices.DeleteFunc(slices.Clone(l.list), func(other *login) bool { return other == found }))
+}
+
+// find is the login of a request, nil if it has none. Two cookies of the name are none: one of them may be planted.
+func (l *Logins) find(r *http.Request, key [sha256.Size]byte) *login {
+	cookies := r.CookiesNamed(cookieName)
+	if len(cookies) != 1 {
+		return nil
+	}
+	want := digest(key, cookies[0].Value)
+	for _, one := range l.fresh(time.Now()) {
+		if hmac.Equal([]byte(one.Digest), []byte(want)) {
+			return one
+		}
+	}
+	return nil
+}
+
+// fresh is the logins that have not expired.
+func (l *Logins) fresh(now time.Time) []*login {
+	return slices.DeleteFunc(slices.Clone(l.list), func(one *login) bool { return one.Until <= now.UnixMilli() })
+}
+
+// store replaces the list. After an error the old one stays.
+func (l *Logins) store(list []*login) error {
+	text, err := json.Marshal(list)
+	if err == nil {
+		err = l.kept.Put(text)
+	}
+	if err != nil {
+		return fmt.Errorf("logins cannot be stored: %w", err)
+	}
+	l.list = list
+	return nil
+}
+
+// void ends the connections of a login.
+func (l *login) void() {
+	if l.end != nil {
+		l.end(conn.ErrRevoked)
+	}
+}
+
+func digest(key [sha256.Size]byte, id string) string {
+	mac := hmac.New(sha256.New, key[:])
+	mac.Write([]byte(id))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+var errNoLogin = &Refusal{Status: http.StatusUnauthorized, Reason: "the page has no login: open the address with the token"}
+
+// fromOwnPage reports whether a page of the daemon sends a request: its origin is the host that it asks. The gate also admits pages that
+// the operator allows; these have a token. A request without an origin is from no page.
+func fromOwnPage(r *http.Request) bool {
+	origins := r.Header["Origin"]
+	return len(origins) == 1 && strings.EqualFold(origins[0], "https://"+r.Host)
+}
+
+// cookie is what a browser gets; no time removes it.
+func cookie(id string, lasts time.Duration) *http.Cookie {
+	return &http.Cookie{Name: cookieName, Value: id, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		MaxAge: cmp.Or(int(lasts/time.Second), -1)}
+}
