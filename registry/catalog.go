@@ -135,8 +135,9 @@ func (c *Catalog) ModelsOf(providerID string) []provider.Model {
 func (c *Catalog) Providers() []string { return slices.Clone(c.providers) }
 
 // Find returns the model that a client names: provider/id, or a bare id. A bare id needs exactly one provider that has it;
-// resellers count only if no other provider has it. If the first path segment is a provider, the rest is the id of its model,
-// with or without a row. The error is a *[NotFoundError] or an *[AmbiguousError].
+// resellers count only if no other provider has it. It never means a model of the simulator: "claude" must not be answered by
+// a stand-in. If the first path segment is a provider, the rest is the id of its model, with or without a row. The error is a
+// *[NotFoundError] or an *[AmbiguousError].
 func (c *Catalog) Find(modelID string) (provider.Model, error) {
 	if first, rest, ok := strings.Cut(modelID, "/"); ok && slices.Contains(c.providers, first) {
 		if rest == "" {
@@ -146,8 +147,9 @@ func (c *Catalog) Find(modelID string) (provider.Model, error) {
 	}
 	var found []provider.Model
 	for _, id := range c.providers {
-		if m, ok := c.stocks[id]().row(modelID); ok {
-			found = append(found, c.answering(c.stocks[id](), m))
+		s := c.stocks[id]()
+		if m, ok := s.row(modelID); ok && !s.simulates {
+			found = append(found, c.answering(s, m))
 		}
 	}
 	if first := c.firstHand(found); len(first) == 1 {
@@ -221,6 +223,9 @@ func (c *Catalog) notFound(id string) error {
 			steps = min(steps, 1)
 		}
 		if steps <= len(asked)/4 {
+			if c.stocks[m.Provider]().simulates {
+				steps += len(asked) // behind all others
+			}
 			list = append(list, near{m.Ref(), steps})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // newStock combines the sources of a provider's models by the rule in listed.go.
 func newStock(p Provider, v vendorRows) *stock {
-	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, numCtx: p.NumCtx, live: p.Live, lessons: p.Lessons, redirect: v.Redirected}
+	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, simulates: v.Simulates, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, numCtx: p.NumCtx, live: p.Live, lessons: p.Lessons, redirect: v.Redirected}
 	s.spoken = spoken{v.API, v.Dialect}.or(p.API, p.Dialect)
 	for _, row := range v.rows() {
 		m := row.Model

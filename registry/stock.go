@@ -44,24 +44,25 @@ type Lesson struct {
 
 // stock holds the models of one provider. It is built once and never changes.
 type stock struct {
-	provider string
-	vendor   string
-	resells  bool // it sells models of other vendors
-	spoken   spoken
-	display  []provider.Display
-	rows     []provider.Model
-	aliases  map[string]string         // alias to id
-	redirect map[string]string         // id to the id of the model that answers under it
-	own      []string                  // ids of the vendor's rows, and their aliases
-	names    sync.Map                  // what the ids of its rows say, by id: see name
-	stated   map[string]Row            // of the configuration
-	base     map[string]provider.Model // without the configuration; aliases included
-	byID     map[string]provider.Model // with it
-	numCtx   int                       // of the configuration
-	live     func() []provider.Model   // see Provider.Live
-	lessons  []Lesson
-	skipped  []error // the reasons why rows of lists were left out
-	wrong    error   // the first inconsistent row of the configuration; nil: none
+	provider  string
+	vendor    string
+	resells   bool // it sells models of other vendors
+	simulates bool // its models are stand-ins
+	spoken    spoken
+	display   []provider.Display
+	rows      []provider.Model
+	aliases   map[string]string         // alias to id
+	redirect  map[string]string         // id to the id of the model that answers under it
+	own       []string                  // ids of the vendor's rows, and their aliases
+	names     sync.Map                  // what the ids of its rows say, by id: see name
+	stated    map[string]Row            // of the configuration
+	base      map[string]provider.Model // without the configuration; aliases included
+	byID      map[string]provider.Model // with it
+	numCtx    int                       // of the configuration
+	live      func() []provider.Model   // see Provider.Live
+	lessons   []Lesson
+	skipped   []error // the reasons why rows of lists were left out
+	wrong     error   // the first inconsistent row of the configuration; nil: none
 }
 
 func (s *stock) find(id string) int {

@@ -21,8 +21,9 @@ type Vendor struct {
 	KeyEnv       string             `json:"key_env"`          // the environment variable with the key; empty: needs no key
 	KeyEnvBefore string             `json:"key_env_before"`   // an older variable, which applies if KeyEnv is not set
 	BaseURLEnv   string             `json:"base_url_env"`
-	Resells      bool               `json:"resells"` // it serves models of other vendors; a bare id means the maker's model if that is configured
-	Login        string             `json:"login"`   // the kind of login, by the names of provider/login; empty: keys only
+	Resells      bool               `json:"resells"`   // it serves models of other vendors; a bare id means the maker's model if that is configured
+	Simulates    bool               `json:"simulates"` // its models are stand-ins: they are named with their provider only
+	Login        string             `json:"login"`     // the kind of login, by the names of provider/login; empty: keys only
 	DefaultModel string             `json:"default_model"`
 	Patience     int                `json:"patience_s"` // the seconds of silence to accept before and within an answer; 0: the usual time
 	Live         bool               `json:"live"`       // its server lists its models, and may be asked at any time

@@ -90,8 +90,7 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 	if err != nil {
 		return attachResult{}, err
 	}
-	r := attachResult{Session: wire.NewSession(snap.Session, wire.ModelOf(snap.Model, snap.Decision)), Seq: snap.Seq}
-	r.Session.Grants, r.Session.Pinned = snap.Grants, snap.Session.Pinned
+	r := attachResult{Session: wire.NewSession(snap.Session, wire.ModelOf(snap.Model, snap.Decision)).WithDetails(snap.State), Seq: snap.Seq}
 	room := c.server.out.Room()
 	if snap.Since != nil {
 		if r.Updates = c.server.out.Updates(snap.Since, room); r.Updates != nil {

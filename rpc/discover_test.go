@@ -273,7 +273,7 @@ func TestBlockSchema(t *testing.T) {
 
 func TestInitialize(t *testing.T) {
 	const limits = `"limits":{"max_message_bytes":8388608,"max_depth":128,"max_method_bytes":128,"max_id_bytes":1024,"max_batch":64,"max_in_flight":256},"reconnect":{"min_ms":100,"max_ms":251}`
-	const result = `{"jsonrpc":"2.0","id":1,"result":{"protocol_version":1,"server":{"name":"thinkd","version":"1.2.3"},"capabilities":{"tools":true,"confirm":true},` + limits + `}}`
+	const result = `{"jsonrpc":"2.0","id":1,"result":{"protocol_version":1,"server":{"name":"thinkd","version":"1.2.3"},"capabilities":{"tools":true,"confirm":true,"builtin_tools":false,"mcp_servers":false},` + limits + `}}`
 	for params, want := range map[string]string{
 		`{"protocol_version":1}`: result,
 		`{"protocol_version":7,"client":{"name":"an editor","version":"2"},"capabilities":{"tools":true},"more":1}`: strings.TrimSuffix(result, "}}") + `,"ignored":["more"]}}`,

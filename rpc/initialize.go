@@ -27,6 +27,10 @@ type clientInfo struct {
 type capabilities struct {
 	Tools   bool `json:"tools"`   // tools that the client runs
 	Confirm bool `json:"confirm"` // questions to the user
+
+	// What this client may ask for in session/new.
+	Builtin bool `json:"builtin_tools"`
+	Servers bool `json:"mcp_servers"` // its own
 }
 
 // clientCapabilities are the same of a client, which names those that it has.
@@ -70,7 +74,7 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 	result := initializeResult{
 		ProtocolVersion: wire.ProtocolVersion,
 		Server:          serverInfo{Name: "thinkd", Version: c.server.config.Version},
-		Capabilities:    capabilities{Tools: true, Confirm: true},
+		Capabilities:    capabilities{Tools: true, Confirm: true, Builtin: c.MayHaveBuiltin(), Servers: c.MayOfferServers()},
 		Limits: limits{
 			MessageBytes: c.server.config.MessageBytes,
 			Depth:        conn.MaxDepth,

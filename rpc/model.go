@@ -24,6 +24,7 @@ type modelsParams struct {
 
 type modelsResult struct {
 	Models  []wire.CatalogModel  `json:"models"`
+	Default string               `json:"default_model,omitempty"` // provider/id of new sessions whose client names none
 	Refresh []registry.Refreshed `json:"refresh,omitempty"`
 	Changes []registry.Change    `json:"changes,omitempty"` // by the refresh
 	More    int                  `json:"more,omitempty"`    // changes that are not listed
@@ -41,6 +42,9 @@ func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) 
 		return modelsResult{}, service.NoProvider(p.Provider, slices.Sorted(maps.Keys(status)))
 	}
 	r := modelsResult{Models: []wire.CatalogModel{}}
+	if ref := c.server.config.DefaultModel; ref != nil {
+		r.Default = ref().String()
+	}
 	for _, m := range c.server.config.Catalog.Models() {
 		if p.Provider == "" || m.Provider == p.Provider {
 			s := status[m.Provider]

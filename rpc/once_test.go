@@ -123,7 +123,7 @@ func TestNewAgainKeepsTheSubscription(t *testing.T) {
 // What was done is answered, though the same request would be refused today.
 func TestDoneOnceIsAnsweredEver(t *testing.T) {
 	onStage(t, "say x\n\nsay y", 0, func(s *stage) {
-		create := map[string]any{"model_id": "claude-always", "client_id": "a"}
+		create := map[string]any{"model_id": "sim/claude-always", "client_id": "a"}
 		first := s.result("session/new", create)
 		say := map[string]any{"session_id": first.Get("session_id").String(), "text": "x", "model_id": "mirror/claude-opus-5-5", "client_id": "a"}
 		said := s.result("session/prompt", say)

@@ -174,9 +174,7 @@ type stateResult struct {
 
 func state(ctx context.Context, c *client, p sessionParams) (stateResult, error) {
 	st, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
-	w := wire.NewSession(st.Session, wire.ModelOf(st.Model, st.Decision))
-	w.Grants, w.Pinned = st.Grants, st.Session.Pinned
-	return stateResult{w}, err
+	return stateResult{wire.NewSession(st.Session, wire.ModelOf(st.Model, st.Decision)).WithDetails(st)}, err
 }
 
 type listParams struct {

@@ -304,7 +304,8 @@ func TestModelNames(t *testing.T) {
 			{"mirror", "claude-opus-5-5", "mirror/claude-opus-5-5"},
 			{"mirror", "mirror/claude-opus-5-5", "mirror/claude-opus-5-5"},
 			{"mirror", "anthropic/claude-opus-5-5", "mirror/anthropic/claude-opus-5-5"}, // such ids exist at hosts
-			{"", "claude-always", "sim/claude-always"},
+			{"", "claude-always", "1003"},
+			{"sim", "claude-always", "sim/claude-always"},
 			{"", "claude-opus-5-5", "-32602"},
 			{"nobody", "claude-opus-5-5", "1003"},
 			{"nobody/x", "claude-opus-5-5", "1003"},

@@ -25,7 +25,7 @@ func (v *View) Apply(e Entry) error {
 func (v *View) apply(e Entry) error {
 	switch b := e.Body.(type) {
 	case Prompt:
-		return v.prompted(e.Turn, b)
+		return v.prompted(e.Turn, e.Time, b)
 	case Setting:
 		if len(b.Revoke) > 0 { // Session.Apply has the rest
 			v.Grants = Without(v.Grants, b.Revoke)
@@ -55,7 +55,7 @@ func (v *View) apply(e Entry) error {
 	case ToolStart:
 		return v.toolStarted(t, b)
 	case ToolEnd:
-		return v.toolEnded(t, b)
+		return v.toolEnded(t, e.Time, b)
 	case Verdict:
 		if g, ok := b.granted(); ok {
 			v.Grants = g.AddTo(v.Grants)
@@ -71,7 +71,7 @@ func (v *View) apply(e Entry) error {
 			t.Messages[0].place = v.now()
 		}
 	case Sealed:
-		m := t.open(b.Message)
+		m := t.open(b.Message, e.Time)
 		if m.has(b.Number) {
 			return fmt.Errorf("block %d is sealed already", b.Number)
 		}
@@ -79,12 +79,12 @@ func (v *View) apply(e Entry) error {
 		m.place = v.now()
 	case Retry:
 		t.Usage = t.Usage.Add(b.Usage)
-		m := t.open(b.Message)
+		m := t.open(b.Message, e.Time)
 		m.place = v.now()
 		m.remove(b.Discarded)
 	case MessageEnd:
 		t.Usage = t.Usage.Add(b.Usage)
-		m := t.open(b.Message)
+		m := t.open(b.Message, e.Time)
 		m.End, m.place = &b, v.now()
 		m.cite(b.Cited)
 	case TurnParked:
@@ -115,14 +115,14 @@ func (v *View) apply(e Entry) error {
 	return nil
 }
 
-func (v *View) prompted(id TurnID, p Prompt) error {
+func (v *View) prompted(id TurnID, time int64, p Prompt) error {
 	if v.turns[id] != nil {
 		return fmt.Errorf("the turn has a prompt already")
 	}
 	v.settle()
 	t := &Turn{ID: id, Prompt: p, said: v.now()}
 	if p.Continues == nil {
-		said := &Message{ID: p.Message, Turn: id, Role: provider.User, place: v.now()}
+		said := &Message{ID: p.Message, Turn: id, Role: provider.User, Time: time, place: v.now()}
 		for i, b := range p.Content {
 			said.add(Part{i, b})
 		}
@@ -199,7 +199,7 @@ func (v *View) toolStarted(t *Turn, s ToolStart) error {
 	return nil
 }
 
-func (v *View) toolEnded(t *Turn, e ToolEnd) error {
+func (v *View) toolEnded(t *Turn, time int64, e ToolEnd) error {
 	reply := t.Message(e.Reply)
 	if reply == nil || e.Number < 0 || e.Number >= reply.calls {
 		return fmt.Errorf("message %s has no call %d", e.Reply, e.Number)
@@ -207,6 +207,6 @@ func (v *View) toolEnded(t *Turn, e ToolEnd) error {
 	if m := t.Results(e.Reply); m != nil && m.has(e.Number) {
 		return fmt.Errorf("call %d of message %s has its result already", e.Number, e.Reply)
 	}
-	t.result(e).place = v.now()
+	t.result(e, time).place = v.now()
 	return nil
 }

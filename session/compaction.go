@@ -212,7 +212,7 @@ func (v *View) release() {
 			v.turns[id].End, v.turns[id].Prompt.Content = t.End, nil
 		}
 		for j, m := range t.Messages {
-			t.Messages[j] = &Message{ID: m.ID, Turn: m.Turn, Role: m.Role, place: m.place}
+			t.Messages[j] = &Message{ID: m.ID, Turn: m.Turn, Role: m.Role, Time: m.Time, place: m.place}
 		}
 		t.Messages = slices.Clip(t.Messages)
 	}

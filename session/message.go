@@ -18,6 +18,7 @@ type Message struct {
 	ID    MessageID
 	Turn  TurnID
 	Role  provider.Role
+	Time  int64 // Unix milliseconds: when its first entry was stored
 	Parts []Part
 	End   *MessageEnd // nil: a prompt, results of tools, or still open
 

@@ -50,12 +50,12 @@ func (t *Turn) Message(id MessageID) *Message {
 	return nil
 }
 
-// open is the model's message with this id; it makes one if there is none.
-func (t *Turn) open(id MessageID) *Message {
+// open is the model's message with this id; it makes one, with the time, if there is none.
+func (t *Turn) open(id MessageID, time int64) *Message {
 	if m := t.Message(id); m != nil {
 		return m
 	}
-	m := &Message{ID: id, Turn: t.ID, Role: provider.Assistant}
+	m := &Message{ID: id, Turn: t.ID, Role: provider.Assistant, Time: time}
 	t.Messages = append(t.Messages, m)
 	return m
 }
@@ -71,10 +71,10 @@ func (t *Turn) Results(reply MessageID) *Message {
 }
 
 // result puts a result into its message, which is made behind the reply that it answers.
-func (t *Turn) result(e ToolEnd) *Message {
+func (t *Turn) result(e ToolEnd, time int64) *Message {
 	m := t.Results(e.Reply)
 	if m == nil {
-		m = &Message{ID: e.Message, Turn: t.ID, Role: provider.User, Answers: e.Reply}
+		m = &Message{ID: e.Message, Turn: t.ID, Role: provider.User, Time: time, Answers: e.Reply}
 		t.Messages = append(t.Messages, m)
 	}
 	at, _ := m.find(e.Number)

@@ -14,7 +14,7 @@ func (v *View) Unload(t *Turn) {
 	}
 	t.Unloaded, t.Prompt.Content = true, nil
 	said := t.Messages[0]
-	t.Messages = []*Message{{ID: said.ID, Turn: said.Turn, Role: said.Role, place: said.place}}
+	t.Messages = []*Message{{ID: said.ID, Turn: said.Turn, Role: said.Role, Time: said.Time, place: said.place}}
 }
 
 // Reload reads again what Unload dropped.

@@ -220,21 +220,37 @@ func (p *Providers) Status() []Status {
 	return list
 }
 
-// DefaultModel returns a model of the first provider that can be called: its default model, or the first that its server
-// lists. The simulator always can.
-func (p *Providers) DefaultModel() (providerID, model string) {
+// DefaultModel returns a model of the first provider that can be called: its default model, or the first that the configuration
+// names, or the first of its list. rows has what is known of a provider's models. The simulator can always be called; it comes last.
+func (p *Providers) DefaultModel(rows func(providerID string) []provider.Model) (providerID, model string) {
 	for _, c := range p.list {
-		model := c.DefaultModel
-		if model == "" {
-			if list := p.Has(c.ID); len(list) > 0 {
-				model = list[0].ID
-			}
+		if available, _ := p.Available(c); !available {
+			continue
 		}
-		if available, _ := p.Available(c); available && model != "" {
+		if model := p.firstModel(c, rows); model != "" {
 			return c.ID, model
 		}
 	}
 	panic("the simulator is not among the providers") // the config puts it there
+}
+
+// firstModel is what a session of a provider gets if nobody names a model; empty: none is known.
+func (p *Providers) firstModel(c Config, rows func(providerID string) []provider.Model) string {
+	if c.DefaultModel != "" {
+		return c.DefaultModel
+	}
+	if list := p.Has(c.ID); len(list) > 0 {
+		return list[0].ID
+	}
+	if len(c.Rows) > 0 {
+		return c.Rows[0].ID
+	}
+	for _, m := range rows(c.ID) {
+		if l := m.Lifecycle; l == nil || !l.Gone && l.State != provider.LifecycleRetired {
+			return m.ID
+		}
+	}
+	return ""
 }
 
 // SetKey keeps a key for a provider; the zero one removes what there is, a login too. Errors are [provider.ErrNoKeyNeeded],

@@ -75,3 +75,32 @@ thinking = { control = "effort", levels = ["low"], default = "low" }
 		t.Errorf("a model that nothing speaks to: %v, %v", reply.Err, err)
 	}
 }
+
+// TestDefaultModel: a configured provider comes before the simulator, also if nobody names a model of it.
+func TestDefaultModel(t *testing.T) {
+	const own = "[providers.gateway]\napi = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key_env = \"KEY\"\n"
+	for _, tt := range []struct{ name, config, key, want string }{
+		{"nothing", "", "", "sim/claude"},
+		{"a custom provider with a row", own + "[[providers.gateway.models]]\nid = \"large\"\nthinking = { control = \"none\" }\n", "KEY=sk", "gateway/large"},
+		{"a custom provider with a list", own, "KEY=sk", "gateway/listed"},
+		{"its key is missing", own, "", "sim/claude"},
+		{"a vendor's key", own, "ANTHROPIC_API_KEY=sk", "anthropic/claude-opus-5-5"},
+	} {
+		c, err := loadConfig(proof.WriteConfig(t, tt.config), proof.Environment(tt.key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		catalog, err := vendors.Catalog(c.Providers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, discard)
+		id, model := p.DefaultModel(func(id string) []provider.Model {
+			return []provider.Model{{Provider: id, ID: "gone", Lifecycle: &provider.Lifecycle{Gone: true}}, {Provider: id, ID: "listed"}}
+		})
+		if got := id + "/" + model; got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+		p.Close()
+	}
+}

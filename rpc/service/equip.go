@@ -30,6 +30,14 @@ const (
 // Waits reports whether a new session has to wait for servers.
 func (c Caller) Waits(p New) bool { return len(p.Servers) > 0 || c.config.Tools.Slow }
 
+// MayHaveBuiltin reports whether the client may ask for the built-in tools.
+func (c Caller) MayHaveBuiltin() bool { return c.SameUser || c.config.Tools.Builtin }
+
+// MayOfferServers reports whether the client may offer servers of its own.
+func (c Caller) MayOfferServers() bool {
+	return c.config.Tools.Offer != nil && (c.SameUser || c.config.Tools.FromClients)
+}
+
 // Equipment is the tools of a session that is being made, as far as they are not in its record.
 type Equipment struct {
 	caller  Caller
@@ -48,7 +56,7 @@ func (c Caller) Equip(ctx context.Context, p New, record *session.Session) (e *E
 	asked := Choice{Builtin: c.config.Tools.Builtin}
 	if p.Tools != nil {
 		asked = *p.Tools
-		if asked.Builtin && !c.SameUser && !c.config.Tools.Builtin {
+		if asked.Builtin && !c.MayHaveBuiltin() {
 			return e, conn.InvalidParams("tools", "the built-in ones are not for clients from the network, unless the operator's config says so")
 		}
 	}
@@ -123,11 +131,10 @@ func ownTools(own []tool.Tool, sameUser bool) (tools []tool.Tool, err error) {
 // Offered makes hosts of a client's servers. A server may be any program, so it is taken only from a client that could start it
 // without us, unless the operator says otherwise.
 func (c Caller) Offered(list []toolhost.Server) (hosts []toolhost.Host, err error) {
-	config := c.config.Tools
 	switch {
 	case len(list) == 0:
 		return nil, nil
-	case config.Offer == nil, !c.SameUser && !config.FromClients:
+	case !c.MayOfferServers():
 		return nil, conn.InvalidParams("mcp_servers", "are not taken from clients from the network, unless the operator's config says so")
 	case len(list) > maxServers:
 		return nil, conn.InvalidParams("mcp_servers", "are more than %d", maxServers)
@@ -141,7 +148,7 @@ func (c Caller) Offered(list []toolhost.Server) (hosts []toolhost.Host, err erro
 		}
 	}
 	for _, s := range list {
-		hosts = append(hosts, config.Offer(s))
+		hosts = append(hosts, c.config.Tools.Offer(s))
 	}
 	return hosts, nil
 }

@@ -35,6 +35,24 @@ type Session struct {
 	Grants    []tool.Grant               `json:"grants,omitempty"` // in effect; not in lists
 	Needs     watch.Need                 `json:"needs,omitempty"`  // of a person; only in lists
 	Pinned    []session.MessageID        `json:"pinned,omitempty"` // not in lists
+	Tools     []SessionTool              `json:"tools,omitempty"`  // not in lists
+}
+
+// SessionTool is a tool that the models of a session may call.
+type SessionTool struct {
+	Name   string      `json:"name"`
+	Host   tool.Kind   `json:"host"`
+	Source string      `json:"source,omitempty"` // the server's name; empty for tools of clients
+	Effect tool.Effect `json:"effect"`
+}
+
+// WithDetails adds what lists of sessions leave out.
+func (w Session) WithDetails(st agent.State) Session {
+	w.Grants, w.Pinned = st.Grants, st.Session.Pinned
+	for _, t := range st.Session.Tools {
+		w.Tools = append(w.Tools, SessionTool{t.Name, t.Host, t.Source, cmp.Or(t.Effect, tool.Other)})
+	}
+	return w
 }
 
 // NewSession shows a session whose next turn gets a model.
@@ -66,6 +84,7 @@ type Message struct {
 	ID         session.MessageID  `json:"id"`
 	Turn       session.TurnID     `json:"turn_id"`
 	Role       provider.Role      `json:"role"`
+	Time       int64              `json:"ts,omitempty"` // of its first part on disk; absent: there is none yet
 	Content    []Block            `json:"content"`
 	Model      *feed.Model        `json:"model,omitempty"`
 	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
@@ -113,7 +132,7 @@ func NewPayer(p *session.Payer) *provider.Payer {
 
 // newMessage shows a message in about limit bytes: what of its blocks is beyond that is cut.
 func newMessage(m agent.Message, limit int) (Message, error) {
-	w := Message{ID: m.ID, Turn: m.Turn, Role: m.Role, Content: []Block{}, Pinned: m.Pinned}
+	w := Message{ID: m.ID, Turn: m.Turn, Role: m.Role, Time: m.Time, Content: []Block{}, Pinned: m.Pinned}
 	add := func(number int, b provider.Block, open bool) error {
 		if _, ok := b.(provider.Opaque); ok { // nobody may see it
 			return nil

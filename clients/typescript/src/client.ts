@@ -55,6 +55,8 @@ export async function connect(transport: Transport, settings: Settings = {}): Pr
 
 export class Client {
 	state: State = { is: "connecting" };
+	/** What the daemon said of itself, and of what this client may ask for; undefined before the first connection. */
+	daemon: Result<"initialize"> | undefined;
 	private line: Line | undefined;
 	private nextId = 1;
 	private tries = 0;
@@ -221,8 +223,8 @@ export class Client {
 			return;
 		}
 		if (message.id === greeting) {
-			const { reconnect } = (message.result ?? {}) as Partial<Result<"initialize">>; // an older daemon sends none
-			if (reconnect) this.pauses = reconnect;
+			this.daemon = message.result as Result<"initialize">;
+			if (this.daemon?.reconnect) this.pauses = this.daemon.reconnect; // an older daemon sends none
 			return;
 		}
 		const p = this.pending.get(message.id ?? -1);

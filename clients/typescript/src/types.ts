@@ -37,6 +37,8 @@ export type CacheTime = "5m" | "1h" | "off";
 export type Capabilities = {
 	tools: boolean;
 	confirm: boolean;
+	builtin_tools: boolean;
+	mcp_servers: boolean;
 };
 
 export type Change = {
@@ -244,6 +246,7 @@ export type Message = {
 	id: string;
 	turn_id: string;
 	role: Role;
+	ts?: number;
 	content: Block[];
 	model?: ModelInForce;
 	reasoning?: Reasoning;
@@ -549,9 +552,17 @@ export type Session = {
 	grants?: Grant[];
 	needs?: Need;
 	pinned?: string[];
+	tools?: SessionTool[];
 };
 
 export type SessionStatus = "idle" | "running" | "waiting" | "parked" | "held" | "damaged";
+
+export type SessionTool = {
+	name: string;
+	host: ToolHost;
+	source?: string;
+	effect: ToolEffect;
+};
 
 export type Severity = "info" | "warning";
 
@@ -709,6 +720,7 @@ export interface Methods {
 		};
 		result: {
 			models: Model[];
+			default_model?: string;
 			refresh?: Refreshed[];
 			changes?: Change[];
 			more?: number;

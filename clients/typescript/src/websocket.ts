@@ -1,9 +1,9 @@
 import type { Transport } from "./transport.js";
 
-/** The address of a daemon, and its token. */
+/** The address of a daemon, and its token. A page of the daemon itself needs no token after its login: the browser sends a cookie. */
 export interface Address {
 	url: string;
-	token: string;
+	token?: string;
 }
 
 /**
@@ -29,7 +29,7 @@ export function webSocket(address: Address): Transport {
 		open: (receiver) =>
 			new Promise((resolve, reject) => {
 				// A page cannot set headers, so the client offers the token as a subprotocol. The daemon selects the other one.
-				const socket = new WebSocket(address.url, ["thinkd.v1", `thinkd.token.${address.token}`]);
+				const socket = new WebSocket(address.url, ["thinkd.v1", ...(address.token ? [`thinkd.token.${address.token}`] : [])]);
 				let opened = false;
 				socket.onopen = () => {
 					opened = true;

@@ -45,7 +45,7 @@ func (m *models) defaultModel(c config.Config) session.ModelRef {
 			return session.ModelRef{Provider: row.Provider, ID: row.ID}
 		}
 	}
-	id, model := m.providers.DefaultModel()
+	id, model := m.providers.DefaultModel(m.lists.Current().Catalog().ModelsOf)
 	return session.ModelRef{Provider: id, ID: model}
 }
 

@@ -15,7 +15,8 @@ import (
 // Table prints a row for each model of an answer.
 func Table(out io.Writer, answer json.RawMessage) error {
 	var list struct {
-		Models []struct {
+		Default string `json:"default_model"`
+		Models  []struct {
 			ID, Provider string
 			Levels       []string `json:"thinking_levels"`
 			Default      string   `json:"default_thinking_level"`
@@ -48,6 +49,9 @@ func Table(out io.Writer, answer json.RawMessage) error {
 		}
 		if l := m.Lifecycle; l != nil && (l.Retires != "" || l.State == provider.LifecycleRetired) {
 			available += strings.TrimRight("; retires "+l.Retires, " ")
+		}
+		if m.Provider+"/"+m.ID == list.Default {
+			available += "; default"
 		}
 		f := m.Facts
 		limits := mark(f.Limits)
