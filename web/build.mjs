@@ -4,21 +4,23 @@ import { build } from "esbuild";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 
 process.chdir(import.meta.dirname);
-const { outputFiles } = await build({
-	entryPoints: { app: "src/main.ts", style: "src/style/all.css" },
+const settings = {
 	outdir: "dist",
 	bundle: true,
 	minify: true,
 	write: false,
 	target: ["es2022"],
-	format: "iife",
 	legalComments: "inline", // what is not ours says whose it is
 	charset: "utf8",
 	logLevel: "warning",
-});
+};
+const bundles = await Promise.all([
+	build({ ...settings, entryPoints: { app: "src/main.ts", style: "src/style/all.css" }, format: "iife" }),
+	build({ ...settings, entryPoints: { katex: "src/katex.ts" }, format: "esm" }), // loaded with the first formula
+]);
 const files = [
 	["dist/index.html", await readFile("src/index.html", "utf8")],
-	...outputFiles.map((f) => [`dist/${f.path.split(/[\\/]/).pop()}`, f.text]),
+	...bundles.flatMap(({ outputFiles }) => outputFiles).map((f) => [`dist/${f.path.split(/[\\/]/).pop()}`, f.text]),
 ];
 let stale = false;
 await mkdir("dist", { recursive: true });

@@ -27,13 +27,31 @@ var script string
 //go:embed dist/style.css
 var style string
 
+// formulas is KaTeX, which the page loads when an answer has a formula.
+//
+//go:embed dist/katex.js
+var formulas string
+
+//go:embed src/icon.svg
+var icon string
+
+//go:embed src/icon.png
+var bitmap string
+
+//go:embed src/manifest.webmanifest
+var manifest string
+
 // Pages are the pages by path, for reading requests.
 func Pages() map[string]http.Handler {
 	return map[string]http.Handler{
-		"/":            page("text/html; charset=utf-8", index),
-		"/app.js":      page("text/javascript; charset=utf-8", script),
-		"/style.css":   page("text/css; charset=utf-8", style),
-		"/protocol.md": page("text/plain; charset=utf-8", protocol), // browsers show plain text, and save Markdown
+		"/":                     page("text/html; charset=utf-8", index),
+		"/app.js":               page("text/javascript; charset=utf-8", script),
+		"/style.css":            page("text/css; charset=utf-8", style),
+		"/katex.js":             page("text/javascript; charset=utf-8", formulas),
+		"/icon.svg":             page("image/svg+xml", icon),
+		"/icon.png":             page("image/png", bitmap),
+		"/manifest.webmanifest": page("application/manifest+json", manifest),
+		"/protocol.md":          page("text/plain; charset=utf-8", protocol), // browsers show plain text, and save Markdown
 	}
 }
 

@@ -25,7 +25,7 @@ type component struct {
 var systems = []string{"linux", "darwin", "windows"}
 
 // pagePackages are what esbuild puts into web/dist.
-var pagePackages = []string{"dompurify", "highlight.js", "marked"}
+var pagePackages = []string{"dompurify", "highlight.js", "katex", "marked"}
 
 // components returns everything that any of the builds contains, sorted by name. An error names the component whose licence is
 // missing, unknown or not allowed.

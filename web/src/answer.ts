@@ -96,7 +96,7 @@ export class Answer {
 			this.tail.replaceChildren(this.plain.el);
 		} else {
 			this.plain = undefined;
-			this.tail.replaceChildren(render(tokens.slice(Math.max(last, 0))));
+			this.tail.replaceChildren(render(tokens.slice(Math.max(last, 0)), false));
 		}
 		if (!this.tail.isConnected || this.tail.nextSibling) this.el.append(this.tail);
 		this.drawn = performance.now();

@@ -79,7 +79,7 @@ export class Approval {
 
 	private part(caption: HTMLElement, body: HTMLElement, command?: string): HTMLElement {
 		const end = h("i", { class: "endmark", "aria-hidden": "true" });
-		const box = h("div", { class: "box", tabindex: 0, role: "region", "aria-label": caption.textContent ?? "" }, body, end);
+		const box = h("div", { class: "box", tabindex: 0, role: "group", "aria-label": caption.textContent ?? "" }, body, end);
 		this.unread.set(end, box);
 		this.watch.observe(end);
 		this.sizes.observe(box);

@@ -1,6 +1,7 @@
 import type { Running } from "./conversation.js";
 import { byId, button, h, iconButton, say } from "./dom.js";
 import { closePopover, popover } from "./popover.js";
+import { keep, kept } from "./store.js";
 
 /** What becomes of a text: a prompt that waits or steers, a side question, one in a fork, or a message without a model call. */
 export type How = "queue" | "steer" | "ask" | "fork" | "add";
@@ -15,7 +16,8 @@ export interface Sender {
 	/** Removes a prompt from the queue and steers the running turn with it. */
 	steerNow(turnId: string, text: string): Promise<void>;
 	resume(): void;
-	lastPrompt(): string;
+	/** The prompts of the visible session, the newest last. */
+	prompts(): string[];
 }
 
 const listed = 3; // prompts of the queue
@@ -40,10 +42,12 @@ export class Composer {
 	private running: Running = "idle";
 	private pending: [queue: { turn_id: string; text: string }[], held: boolean] = [[], false];
 	private sending = false;
+	private recalled: number | undefined; // index of the prompt in the field
+	private place = "new"; // whose draft it is: a session's, or that of a new one
 
 	constructor(private readonly sender: Sender) {
 		this.input.addEventListener("keydown", (event) => this.key(event));
-		this.input.addEventListener("input", () => this.draw());
+		this.input.addEventListener("input", () => this.typed());
 		this.sendButton.addEventListener("click", () => void this.send("queue"));
 		this.queueButton.addEventListener("click", () => void this.send("queue"));
 		this.steerButton.addEventListener("click", () => void this.send("steer"));
@@ -54,6 +58,23 @@ export class Composer {
 
 	focus(): void {
 		this.input.focus();
+	}
+
+	/** Shows the draft of a session; undefined: of a new one. Each session has its own, also after a reload. */
+	at(session: string | undefined): void {
+		this.place = session ?? "new";
+		this.input.value = kept(`draft.${this.place}`) ?? "";
+		this.draw();
+	}
+
+	/** Forgets the draft of a deleted session. */
+	forget(session: string): void {
+		keep(`draft.${session}`, undefined);
+	}
+
+	private typed(): void {
+		keep(`draft.${this.place}`, this.input.value || undefined);
+		this.draw();
 	}
 
 	get focused(): boolean {
@@ -101,13 +122,23 @@ export class Composer {
 			event.preventDefault();
 			if (event.altKey) void (this.sender.inSession() && this.send("ask"));
 			else void this.send(event.ctrlKey || event.metaKey ? "steer" : "queue");
-		} else if (event.key === "ArrowUp" && this.input.value === "") {
-			const last = this.sender.lastPrompt();
-			if (!last) return;
-			event.preventDefault();
-			this.input.value = last;
-			this.draw();
+		} else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+			this.recall(event);
 		}
+	}
+
+	/** Walks through earlier prompts, from an empty field, and as long as the field has one of them unchanged. */
+	private recall(event: KeyboardEvent): void {
+		const list = this.sender.prompts();
+		const text = this.input.value;
+		if (this.recalled === undefined || list[this.recalled] !== text) this.recalled = text === "" ? list.length : undefined;
+		if (this.recalled === undefined) return;
+		const to = this.recalled + (event.key === "ArrowUp" ? -1 : 1);
+		if (to < 0 || to > list.length) return;
+		event.preventDefault();
+		this.recalled = to;
+		this.input.value = list[to] ?? "";
+		this.typed();
 	}
 
 	/** Lists the other ways to send the text. */
@@ -136,11 +167,14 @@ export class Composer {
 		this.sending = true;
 		this.fail("");
 		this.input.value = "";
-		this.draw();
+		this.typed();
 		try {
 			await this.sender.send(text, how);
 		} catch (error) {
-			if (!this.input.value) this.input.value = text; // keep the text
+			if (!this.input.value) {
+				this.input.value = text; // keep the text
+				this.typed();
+			}
 			this.fail((error as Error).message);
 			say((error as Error).message);
 		} finally {

@@ -20,6 +20,8 @@ export interface Watcher {
 	usage(u: Attached["session"]["usage"]): void;
 	raw(update: SessionUpdate): void;
 	changed(): void; // the list of sessions changed
+	/** A turn that ran has ended. */
+	ended(how: string): void;
 }
 
 /** Conversation shows the turns of one session, in order: the history and live updates. */
@@ -66,6 +68,11 @@ export class Conversation {
 
 	get empty(): boolean {
 		return this.turns.size === 0;
+	}
+
+	/** The texts of the shown prompts, the newest last. */
+	prompts(): string[] {
+		return [...this.turns.values()].map((t) => t.asked()).filter(Boolean);
 	}
 
 	/** Scrolls to the end and stays there. */
@@ -277,7 +284,9 @@ export class Conversation {
 					this.watcher.asks(0);
 					this.watcher.running("idle");
 					this.offer();
-					say(u.params.stop_reason === "end_turn" ? "Answer complete" : `The turn ended: ${u.params.stop_reason}`);
+					const how = u.params.stop_reason === "end_turn" ? "Answer complete" : `The turn ended: ${u.params.stop_reason}`;
+					say(how);
+					this.watcher.ended(how);
 				}
 				this.watcher.changed();
 		}

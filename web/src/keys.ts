@@ -26,9 +26,8 @@ export class Keys {
 	}
 
 	async open(from: HTMLElement): Promise<void> {
-		const list = h("ul", { class: "keylist" });
-		popover(from, "Providers and keys", h("div", {}, list, h("p", { class: "fine" }, "The daemon stores keys on its machine. They are never shown again.")), "keypop");
 		const { providers } = await this.client.call("auth/status", {});
+		const list = h("ul", { class: "keylist" });
 		for (const p of providers) {
 			if (p.state === "not_needed") continue;
 			const slot = h("div", {});
@@ -39,6 +38,7 @@ export class Keys {
 			});
 			list.append(h("li", {}, h("div", { class: "keyrow" }, h("b", {}, p.provider), h("small", {}, p.state), h("span", { class: "sp" }), add), slot));
 		}
+		popover(from, "Providers and keys", h("div", {}, list, h("p", { class: "fine" }, "The daemon stores keys on its machine. They are never shown again.")), "keypop");
 	}
 
 	private async again(from: HTMLElement): Promise<void> {

@@ -1,5 +1,5 @@
-// The page connects the parts and has their shared state. The address (#/ID) says which session is shown. The token is only in the
-// tab's sessionStorage.
+// The page connects the parts and has their shared state. The address says what is shown: a session (#/ID), a view (#/usage), or a new
+// session (#/).
 import { Client, webSocket, type Methods, type State } from "../../clients/typescript/src/index.js";
 import { coded } from "./approval.js";
 import { Asides } from "./aside.js";
@@ -12,15 +12,30 @@ import { Keys } from "./keys.js";
 import { bars } from "./levels.js";
 import { Meter } from "./meter.js";
 import { full, Picker, type Choice } from "./picker.js";
+import { wrapped } from "./markdown.js";
+import { badgeText, notify, onBadge, unseen } from "./notify.js";
 import { closePopover, popover } from "./popover.js";
 import { promptCost } from "./price.js";
 import { Raw } from "./raw.js";
 import { Sessions } from "./sessions.js";
+import { Settings } from "./settings.js";
+import { SetupControl } from "./setup.js";
+import { showShortcuts } from "./shortcuts.js";
+import { applyTheme } from "./theme.js";
+import { access, forget, givenToken, logIn, onAccess, refused } from "./token.js";
 import type { Preview } from "./unfinished.js";
 import { duration } from "./words.js";
 
 type Info = Methods["session/state"]["result"]["session"];
 type NewSession = Methods["session/new"]["params"];
+
+/** A view in place of the conversation. */
+interface View {
+	title: string;
+	show(into: HTMLElement, query: URLSearchParams): void;
+	/** Another view is shown. */
+	hide?(): void;
+}
 
 class App {
 	private readonly client: Client;
@@ -29,25 +44,36 @@ class App {
 	private readonly asides: Asides;
 	private readonly picker: Picker;
 	private readonly keys: Keys;
+	private readonly setup: SetupControl;
+	private readonly views: Record<string, View>;
+	private view: View | undefined;
 	private readonly meter = new Meter();
 	private readonly raw = new Raw();
 	private conversation: Conversation | undefined;
 	private info: Info | undefined;
 	private draft: Choice = { model_id: "", level: undefined }; // for a session that does not exist yet
 	private nextOnly: Choice | undefined;
-	private lastPrompt = "";
 	private running: Running = "idle";
 	private opened = 0; // a session that opens slowly does not replace a later one
 
-	constructor(token: string) {
-		const address = { url: `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/rpc`, token };
+	constructor(has: { token?: string }) {
+		const address = { url: `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/rpc`, ...has };
 		this.client = new Client(webSocket(address), {
 			client: { name: "thinkd-page", version: "1" },
 			capabilities: { tools: true, confirm: true },
 			onState: (state) => this.line(state),
 		});
 		this.sessions = new Sessions(this.client, (id) => this.go(id));
-		this.keys = new Keys(this.client, () => void this.picker.load());
+		this.keys = new Keys(this.client, () => void this.picker.load().then(() => this.choice()));
+		this.setup = new SetupControl(this.client, { session: () => this.conversation && this.info, folders: () => this.sessions.folders() });
+		this.views = {
+			settings: new Settings(this.client, {
+				models: () => this.picker.available(),
+				defaultModel: () => this.picker.defaultModel,
+				changed: () => void Promise.all([this.keys.count(), this.picker.load()]).then(() => this.choice()),
+				shortcuts: showShortcuts,
+			}),
+		};
 		this.asides = new Asides({
 			ask: (session_id, text, heard, signal) => this.client.ask({ session_id, text }, heard, signal),
 			keep: (session_id, text) => this.client.call("session/ask", { session_id, text, keep: true }),
@@ -64,7 +90,7 @@ class App {
 				if (await this.conversation?.session.cancel(id)) await this.send(text, "steer");
 			},
 			resume: () => void this.queue({ resume: true }),
-			lastPrompt: () => this.lastPrompt,
+			prompts: () => this.conversation?.prompts() ?? [],
 		});
 		this.picker = new Picker(this.client, {
 			sessionId: () => this.conversation?.session.id,
@@ -77,6 +103,7 @@ class App {
 			},
 			keys: (from) => void this.keys.open(from),
 		});
+		onBadge(() => this.title());
 		this.controls();
 	}
 
@@ -96,7 +123,9 @@ class App {
 	}
 
 	private async route(): Promise<void> {
-		const id = /^#\/([0-9A-Z]{26})$/.exec(location.hash)?.[1];
+		const [path = "", query] = location.hash.slice(2).split("?");
+		if (this.open(this.views[path], new URLSearchParams(query))) return;
+		const id = /^[0-9A-Z]{26}$/.exec(path)?.[0];
 		if (id && id === this.conversation?.session.id) return;
 		const mine = ++this.opened;
 		if (!id) {
@@ -111,6 +140,30 @@ class App {
 			await this.home();
 			this.composer.fail((error as Error).message);
 		}
+	}
+
+	/** Shows a view, or the conversation. */
+	private open(view: View | undefined, query: URLSearchParams): boolean {
+		if (this.view !== view) this.view?.hide?.();
+		this.view = view;
+		for (const id of ["scroll", "dock"]) byId(id).hidden = view !== undefined;
+		const into = byId("view");
+		into.hidden = view === undefined;
+		for (const a of byId("side-end").querySelectorAll("a")) {
+			if (view && view === this.views[a.hash.slice(2)]) a.setAttribute("aria-current", "page");
+			else a.removeAttribute("aria-current");
+		}
+		this.sessions.current = view ? "" : (this.conversation?.session.id ?? "");
+		this.sessions.soon(0);
+		this.title();
+		if (view) {
+			this.drawer(false);
+			into.setAttribute("aria-label", view.title);
+			into.replaceChildren();
+			into.scrollTop = 0;
+			view.show(into, query);
+		}
+		return view !== undefined;
 	}
 
 	private show(session: Awaited<ReturnType<typeof attach>>): void {
@@ -144,9 +197,14 @@ class App {
 				this.composer.run(state);
 			},
 			asks: (open) => {
+				const news = open > 0 && !this.sessions.asks;
 				this.sessions.asks = open > 0;
 				this.sessions.soon();
 				this.title();
+				if (news) {
+					unseen();
+					notify(this.info?.title || "thinkd", "A question waits for you", session.id);
+				}
 			},
 			queue: (queue, held) => this.composer.queue(queue, held),
 			session: (change) => this.change(change),
@@ -156,8 +214,14 @@ class App {
 			},
 			raw: (update) => this.raw.add(update),
 			changed: () => this.sessions.soon(),
+			ended: (text) => {
+				unseen();
+				notify(this.info?.title || "thinkd", text, session.id);
+			},
 		});
 		this.asides.show(session.id);
+		this.composer.at(session.id);
+		this.setup.show();
 		this.title(); // the conversation notified the page before it was assigned
 		this.sessions.soon(0);
 	}
@@ -188,6 +252,8 @@ class App {
 		byId("hello").hidden = false;
 		byId("hello").classList.toggle("first", ready === 0);
 		byId("hello-title").textContent = ready === 0 ? "Watch a model think" : listed === 0 ? "Start a conversation" : "A new conversation";
+		this.composer.at(undefined);
+		this.setup.show();
 		this.title();
 		this.choice();
 		if (matchMedia("(hover: hover)").matches) this.composer.focus();
@@ -195,21 +261,25 @@ class App {
 
 	private change(change: Partial<Info> & { deleted?: boolean }): void {
 		if (change.deleted) {
+			if (this.conversation) this.composer.forget(this.conversation.session.id);
 			location.hash = "/";
 			say("The session was deleted");
 			return;
 		}
 		this.info = { ...(this.info as Info), ...change };
+		this.setup.show();
 		this.title();
 		this.choice();
 	}
 
 	private title(): void {
-		const title = this.info?.title || "New session";
+		const title = this.view?.title ?? (this.info?.title || "New session");
 		byId("title").textContent = title;
-		document.title = `${this.sessions.asks ? "Asks you: " : ""}${title} · thinkd`;
-		byId("menu-session").hidden = !this.conversation;
-		const grants = this.info?.grants?.length ?? 0;
+		document.title = `${badgeText()}${this.sessions.asks ? "Asks you: " : ""}${title} · thinkd`;
+		byId("menu-session").hidden = !this.conversation || this.view !== undefined;
+		byId("raw-toggle").hidden = this.view !== undefined;
+		this.meter.away(this.view !== undefined);
+		const grants = this.view ? 0 : (this.info?.grants?.length ?? 0);
 		byId("grants").hidden = grants === 0;
 		byId("grants").textContent = grants === 1 ? "1 grant" : `${grants} grants`;
 	}
@@ -217,7 +287,6 @@ class App {
 	// Prompts
 
 	private async send(text: string, how: How): Promise<void> {
-		this.lastPrompt = text;
 		const session = this.conversation?.session.id;
 		if (how === "add") await this.add(text);
 		else if (how === "queue" || how === "steer") await this.prompt({ text, when_busy: how });
@@ -251,10 +320,14 @@ class App {
 	private async made(more: NewSession): Promise<string> {
 		if (this.conversation) return this.conversation.session.id;
 		const { model_id, level } = this.draft;
-		const session = await this.client.newSession({ ...(model_id && { model_id }), ...(level && { thinking_level: level }), ...more });
+		const only = this.nextOnly; // it is for the first turn of this session
+		const mode = this.setup.mode();
+		const session = await this.client.newSession({ ...this.setup.params(), ...(model_id && { model_id }), ...(level && { thinking_level: level }), ...more });
 		this.opened++;
 		this.show(session);
+		this.nextOnly = only;
 		history.pushState(null, "", `#/${session.id}`);
+		if (mode) await this.client.call("session/update", { session_id: session.id, tool_mode: mode });
 		const { session: info } = await this.client.call("session/state", { session_id: session.id });
 		this.change(info);
 		return session.id;
@@ -291,15 +364,16 @@ class App {
 	private chosen(): Choice {
 		if (this.nextOnly) return this.nextOnly;
 		if (this.info?.model) return { model_id: full(this.info.model), level: this.info.preferred_thinking_level ?? this.info.thinking_level };
-		return this.draft;
+		return { ...this.draft, model_id: this.draft.model_id || this.picker.defaultModel };
 	}
 
 	private async choose(choice: Choice, onlyNext: boolean): Promise<void> {
 		const id = this.conversation?.session.id;
-		if (!id) {
+		this.nextOnly = onlyNext ? choice : undefined;
+		if (onlyNext) {
+			// The session, or a new one, keeps its model.
+		} else if (!id) {
 			this.draft = choice;
-		} else if (onlyNext) {
-			this.nextOnly = choice;
 		} else {
 			const answer = await this.client.call("model/set", { session_id: id, model_id: choice.model_id, ...(choice.level && { thinking_level: choice.level }) });
 			this.change({ model: answer.model, thinking_level: answer.thinking_level, preferred_thinking_level: answer.preferred_thinking_level });
@@ -313,6 +387,7 @@ class App {
 		const { model_id, level } = this.chosen();
 		const m = this.picker.model(model_id);
 		byId("model-now").textContent = (this.nextOnly ? "Next turn: " : "") + (m?.name ?? (model_id ? model_id.slice(model_id.indexOf("/") + 1) : "Default model"));
+		byId("pick-model").title = model_id + (model_id && model_id === this.picker.defaultModel && !this.conversation ? ", the default of new sessions" : "");
 		const inForce = this.nextOnly || !this.info ? level : this.info.thinking_level;
 		const box = byId("level-now");
 		const asked = level ?? "";
@@ -339,8 +414,8 @@ class App {
 			return;
 		}
 		if (state.is === "closed") {
-			text.textContent = `${state.reason}. Open the address that thinkd serve prints.`;
-			banner.hidden = false;
+			forget();
+			lock(`${state.reason}.`);
 		}
 		if (state.is !== "waiting") return;
 		const tick = () => {
@@ -377,7 +452,7 @@ class App {
 		byId("latest").addEventListener("click", () => this.conversation?.toEnd());
 		byId("new").addEventListener("click", () => {
 			this.drawer(false);
-			if (this.conversation) location.hash = "/";
+			if (this.conversation || this.view) location.hash = "/";
 			this.composer.focus();
 		});
 		byId("add-key").addEventListener("click", (event) => void this.keys.open(event.currentTarget as HTMLElement));
@@ -456,6 +531,17 @@ class App {
 			else if (this.composer.focused && this.running === "running") this.stop();
 			return;
 		}
+		if (command && event.shiftKey && event.key.toLowerCase() === "f" && this.views["search"]) {
+			event.preventDefault();
+			location.hash = "/search";
+			return;
+		}
+		const typing = (event.target as Element).matches("input, textarea, select");
+		if (event.key === "?" && !command && !typing) {
+			event.preventDefault();
+			showShortcuts(byId("to-settings"));
+			return;
+		}
 		// Single letters work only outside of text fields (WCAG 2.1.4).
 		if (command || event.altKey || !byId("scroll").contains(document.activeElement) || (event.target as Element).matches("input, textarea")) return;
 		switch (event.key) {
@@ -474,26 +560,48 @@ class App {
 	}
 }
 
-/** The token: from the fragment once, then from this tab's storage. It does not stay in the address bar. */
-function takeToken(): string | null {
-	const given = new URLSearchParams(location.hash.slice(1)).get("token");
-	if (given) {
-		sessionStorage.setItem("thinkd.token", given);
-		history.replaceState(null, "", "#/");
-	}
-	return sessionStorage.getItem("thinkd.token");
+/** Shows that the page has no access, and why. */
+function lock(why = ""): void {
+	closePopover();
+	for (const id of ["hello", "dock", "view", "banner", "menu-session", "raw-toggle", "meter", "grants", "menu"]) byId(id).hidden = true;
+	byId("turns").replaceChildren();
+	byId("side").inert = true;
+	byId("scroll").hidden = byId("locked").hidden = false;
+	byId("title").textContent = "thinkd";
+	document.title = "thinkd";
+	byId("unlock-why").textContent = why;
+	byId("unlock-why").hidden = why === "";
+	byId("unlock-token").focus();
 }
 
-const token = takeToken();
-if (token) {
-	const app = new App(token);
-	app.begin().catch(async () => {
-		// A browser hides from a page why a WebSocket was refused. A plain request shows the status.
-		const { status } = await fetch("/rpc", { headers: { Authorization: `Bearer ${token}` } });
-		if (status !== 401) return; // the client keeps trying, and shows it
-		sessionStorage.removeItem("thinkd.token");
-		byId("locked").hidden = false;
+byId("unlock").addEventListener("submit", (event) => {
+	event.preventDefault();
+	const field = byId<HTMLInputElement>("unlock-token");
+	const given = field.value.trim();
+	logIn(new URLSearchParams(given.slice(given.indexOf("#") + 1)).get("token") ?? given).then(() => location.reload(), (error: Error) => lock(error.message)); // people paste the whole address too
+});
+
+async function start(): Promise<void> {
+	applyTheme();
+	wrapped();
+	const given = givenToken();
+	try {
+		if (given) await logIn(given);
+	} catch (error) {
+		lock((error as Error).message);
+		return;
+	}
+	onAccess(() => location.reload());
+	const has = access();
+	if (!has) {
+		lock();
+		return;
+	}
+	new App(has).begin().catch(async () => {
+		if (!(await refused())) return; // the client keeps trying, and shows it
+		forget();
+		lock("This browser’s access is not valid any more.");
 	});
-} else {
-	byId("locked").hidden = false;
 }
+
+void start();

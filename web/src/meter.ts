@@ -11,15 +11,22 @@ const full = 0.8; // of the window: the meter is amber above this
 export class Meter {
 	private readonly el = byId<HTMLButtonElement>("meter");
 	private usage: Usage | undefined;
+	private hidden = false;
 
 	constructor() {
 		this.el.addEventListener("click", () => this.usage && popover(this.el, "Context and cost", this.details(this.usage), "small"));
 	}
 
+	/** Hides the meter while a view is shown that is no session. */
+	away(hidden: boolean): void {
+		this.hidden = hidden;
+		this.show(this.usage);
+	}
+
 	show(u: Usage | undefined): void {
 		this.usage = u;
 		const { context, cost } = u ?? {};
-		this.el.hidden = !u || (u.input_tokens === 0 && u.output_tokens === 0);
+		this.el.hidden = this.hidden || !u || (u.input_tokens === 0 && u.output_tokens === 0);
 		const share = context?.window ? context.used / context.window : 0;
 		byId("gauge").style.setProperty("--used", String(Math.min(share, 1)));
 		this.el.classList.toggle("full", share >= full);

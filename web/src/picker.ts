@@ -32,6 +32,7 @@ export class Picker {
 	private readonly loss = byId("loss");
 	private readonly find = byId<HTMLInputElement>("find-model");
 	private models: Model[] = [];
+	private default_ = "";
 	private picked: Model | undefined;
 	private onlyNext = false;
 	private asked = 0; // responses to older requests are ignored
@@ -48,8 +49,15 @@ export class Picker {
 
 	/** The latest list of models. */
 	async load(): Promise<Model[]> {
-		this.models = (await this.client.call("models/list", {})).models;
+		const { models, default_model } = await this.client.call("models/list", {});
+		this.models = models;
+		this.default_ = default_model ?? "";
 		return this.models;
+	}
+
+	/** The model of a new session, if nobody names one. */
+	get defaultModel(): string {
+		return this.default_;
 	}
 
 	model(id: string): Model | undefined {

@@ -12,12 +12,19 @@ let open: Open | undefined;
 
 /** Shows content next to the control that opens it. A second click on the control closes it. */
 export function popover(from: HTMLElement, title: string, content: Node, kind = ""): void {
-	const again = open?.from === from;
+	const same = open?.from === from;
 	closePopover();
-	if (again) return;
+	if (same) return;
 	const heading = h("h2", { id: "pop-title" }, title);
 	const el = h("div", { class: `pop ${kind}`, role: "dialog", "aria-labelledby": "pop-title", tabindex: -1 }, heading, content);
-	show(el, from);
+	const move = () => place(el, from);
+	const sizes = new ResizeObserver(move); // its content may grow
+	addEventListener("resize", move);
+	show(el, from, () => {
+		sizes.disconnect();
+		removeEventListener("resize", move);
+	});
+	sizes.observe(el);
 	place(el, from);
 }
 

@@ -35,6 +35,11 @@ export class Sessions {
 		}, refresh);
 	}
 
+	/** The folders of the listed sessions, the last used first. */
+	folders(): string[] {
+		return [...new Set(this.sessions.map((s) => s.cwd).filter(Boolean))].slice(0, 20);
+	}
+
 	/** Loads the list again, once for several changes. */
 	soon(ms = 300): void {
 		clearTimeout(this.timer);

@@ -50,7 +50,7 @@ export class Thought {
 		name.replaceChildren("Thinking");
 		const first = h("i", { class: "first", "aria-hidden": "true" });
 		const lines = h("div", {});
-		const window_ = h("div", { class: "thought window", tabindex: 0, role: "region", "aria-label": "Thought, live" }, first, lines);
+		const window_ = h("div", { class: "thought window", tabindex: 0, role: "group", "aria-label": "Thought, live" }, first, lines);
 		this.growing = new Growing(lines);
 		this.window = window_;
 		const touch = () => {

@@ -9,7 +9,7 @@ import { duration } from "./words.js";
 /** Tool shows one call: arguments, output, result and question. */
 export class Tool {
 	readonly step = new Step("tool");
-	private readonly output = h("pre", { class: "out", tabindex: 0, role: "region", "aria-label": "Output", hidden: true });
+	private readonly output = h("pre", { class: "out", tabindex: 0, role: "group", "aria-label": "Output", hidden: true });
 	private readonly label = h("span", { class: "lbl" }, "Arguments");
 	private growing: Growing;
 	private waiting = "";
@@ -28,7 +28,7 @@ export class Tool {
 		const text = h("code", {});
 		this.growing = new Growing(text);
 		this.output.append(h("span", { class: "lbl" }, "Output"), text);
-		this.given = h("pre", { class: "out", tabindex: 0, role: "region", "aria-label": "Arguments" }, this.label, given);
+		this.given = h("pre", { class: "out", tabindex: 0, role: "group", "aria-label": "Arguments" }, this.label, given);
 		body.append(this.given, this.output);
 	}
 

@@ -3,6 +3,7 @@ import { Answer } from "./answer.js";
 import type { Question, Ruling } from "./approval.js";
 import { copy, h, iconButton } from "./dom.js";
 import { troubleCard, type Ways } from "./failure.js";
+import { twiceASecond } from "./frames.js";
 import { chip, type Reasoning } from "./levels.js";
 import { Parked, type Wait, type Ways as ParkedWays } from "./parked.js";
 import { note } from "./step.js";
@@ -56,6 +57,7 @@ export class Turn {
 	private model: { provider: string; id: string } | undefined;
 	private payer: Payer | undefined;
 	private failed = false; // a card says why, and offers to ask again
+	private retrying: Retry | undefined;
 	private wait: Parked | undefined;
 	private other = false; // another model than that answered, at least once
 	private readonly name = h("h2", {});
@@ -140,6 +142,7 @@ export class Turn {
 	}
 
 	thinkingStart(p: Params<"thinking_start">): void {
+		this.retried();
 		this.thought(p.message_id, p.block).live(p.ts);
 	}
 
@@ -153,6 +156,7 @@ export class Turn {
 	}
 
 	textDelta(p: Params<"message_delta">): void {
+		if (this.retrying) this.retried();
 		this.answer(p.message_id, p.block).append(p.delta);
 	}
 
@@ -186,6 +190,7 @@ export class Turn {
 
 	/** The turn waits between two steps. A later attempt of the same wait has the same card. */
 	parked(w: Wait, live: boolean): void {
+		this.retrying?.done("Did not start again");
 		if (!this.wait?.goesOn(w)) this.wait = new Parked(this.model?.provider ?? "the provider", this.acts.parked(this.id));
 		this.wait.show(w, live);
 		this.rail().append(this.wait.el);
@@ -197,6 +202,7 @@ export class Turn {
 	}
 
 	toolStart(p: Omit<Params<"tool_start">, "session_id" | "seq" | "ts"> & { ts?: number; output?: string }): void {
+		this.retried();
 		const t = this.tool(p.call_id, p);
 		t.start(p.host, p.ts ?? Date.now());
 		if (p.output) t.replace(p.output);
@@ -217,7 +223,7 @@ export class Turn {
 			this.prompt(m.content, m.queued === true);
 			return;
 		}
-		if (m.model && m.reasoning && this.by.hidden) this.start(m.model, m.reasoning, m.payer);
+		if (m.model && m.reasoning && this.by.hidden) this.start(m.model, m.reasoning, m.payer, m.ts);
 		this.el.hidden = false;
 		if (m.role === "assistant") this.lastMessage = m.id;
 		this.served(m.served);
@@ -257,6 +263,7 @@ export class Turn {
 	}
 
 	messageStart(p: Params<"message_start">): void {
+		this.retried();
 		this.lastMessage = p.message_id;
 		this.served(p.served);
 	}
@@ -268,8 +275,15 @@ export class Turn {
 			if (view instanceof Thought) view.void_(p.attempt - 1);
 			else view?.el.classList.add("void");
 		}
-		this.rail().append(note("warn", "Started again", `${p.message}. Attempt ${p.attempt} after ${duration(p.after_ms)}.`
-			+ (p.discarded.length ? ` What attempt ${p.attempt - 1} wrote is void and not part of the answer.` : ""), "retry"));
+		this.retrying?.done("Did not start again");
+		this.retrying = new Retry(p);
+		this.rail().append(this.retrying.el);
+	}
+
+	/** Something of the next attempt has arrived. */
+	private retried(): void {
+		this.retrying?.done("Started again");
+		this.retrying = undefined;
 	}
 
 	notice(p: Params<"notice">): void {
@@ -286,6 +300,7 @@ export class Turn {
 	end(p: Params<"turn_end">): boolean {
 		this.over = true;
 		this.wait?.done("the turn ended");
+		this.retrying?.done("Did not start again");
 		for (const t of this.tools.values()) t.cut();
 		for (const v of this.views.values()) if (v instanceof Thought && !v.done) v.cut();
 		// If a turn stops inside a thought, the thought is its last block.
@@ -363,6 +378,11 @@ export class Turn {
 		return [...this.views.values()].filter((v) => v instanceof Answer).map((v) => v.text).join("\n\n");
 	}
 
+	/** The text of the prompt. */
+	asked(): string {
+		return this.content.map((b) => (b.type === "text" ? b.text : "")).filter(Boolean).join("\n");
+	}
+
 	/** Folds or unfolds the thoughts of the turn. */
 	fold(open: boolean): void {
 		for (const v of this.views.values()) if (v instanceof Thought) v.step.el.open = open;
@@ -426,10 +446,46 @@ export class Turn {
 	}
 }
 
+/** Retry is the line about a model call that failed and starts again. */
+class Retry {
+	readonly el: HTMLElement;
+	private readonly name: HTMLElement;
+	private readonly gist: HTMLElement;
+	private over = false;
+
+	constructor(private readonly p: Params<"retry">) {
+		this.el = note("warn", "Starts again", "", "retry");
+		this.name = this.el.querySelector(".name") as HTMLElement;
+		this.gist = this.el.querySelector(".gist") as HTMLElement;
+		const until = Date.now() + p.after_ms;
+		const tick = () => {
+			if (this.over) return false;
+			const left = until - Date.now();
+			this.gist.textContent = this.say(left > 0 ? `Attempt ${p.attempt} in ${duration(Math.max(1000, left))}.` : `Attempt ${p.attempt} is waiting for an answer.`);
+			return true;
+		};
+		tick();
+		twiceASecond(tick);
+	}
+
+	/** The next attempt has begun, or will not come. */
+	done(how: string): void {
+		if (this.over) return;
+		this.over = true;
+		this.name.textContent = how;
+		this.gist.textContent = this.say(how === "Started again" ? `Attempt ${this.p.attempt} after ${duration(this.p.after_ms)}.` : "");
+	}
+
+	private say(what: string): string {
+		const { message, discarded, attempt } = this.p;
+		return [`${message}.`, what, discarded.length > 0 && `What attempt ${attempt - 1} wrote is void and not part of the answer.`].filter(Boolean).join(" ");
+	}
+}
+
 /** A block of a prompt. A person's text is shown as written. */
 function shown(b: Block, alt = "Image of the prompt"): HTMLElement {
 	if (b.type === "media" && b.data && /^image\/(png|jpeg|gif|webp)$/.test(b.mime_type)) {
 		return h("img", { src: `data:${b.mime_type};base64,${b.data}`, alt });
 	}
-	return h("p", {}, b.type === "text" ? b.text : `[${b.type}]`);
+	return h("p", { dir: "auto" }, b.type === "text" ? b.text : `[${b.type}]`);
 }

@@ -76,7 +76,7 @@ test("a page of another origin gets nothing", async () => {
 	evil.close();
 });
 
-test("the token is in the tab's sessionStorage, and nowhere else", async () => {
+test("without TLS the token is in the localStorage of this origin, and nowhere else", async () => {
 	const page = await open(chrome, daemon.url);
 	const token = new URLSearchParams(new URL(daemon.url).hash.slice(1)).get("token");
 	await page.locator("#dot:not(.off)").waitFor();
@@ -84,11 +84,11 @@ test("the token is in the tab's sessionStorage, and nowhere else", async () => {
 		address: location.href, cookie: document.cookie, local: JSON.stringify(localStorage), page: document.documentElement.outerHTML,
 		databases: JSON.stringify(await indexedDB.databases()), session: JSON.stringify(sessionStorage),
 	}));
-	assert.deepEqual(Object.entries(places).filter(([, text]) => text.includes(token)).map(([name]) => name), ["session"]);
+	assert.deepEqual(Object.entries(places).filter(([, text]) => text.includes(token)).map(([name]) => name), ["local"]);
 	await page.reload();
 	await page.locator("#dot:not(.off)").waitFor();
 	page.check();
-	// Another tab has to show the token itself, and no parameter names an endpoint.
+	// Another browser has to show the token itself, and no parameter names an endpoint.
 	const other = await open(chrome, `${daemon.origin}/?url=ws://evil.example/rpc`);
 	await other.getByText("This page needs its token").waitFor();
 	const wrong = await open(chrome, `${daemon.origin}/#token=wrong`);
