@@ -19,9 +19,8 @@ export interface Watcher {
 	session(change: Partial<Attached["session"]> & { deleted?: boolean }): void;
 	usage(u: Attached["session"]["usage"]): void;
 	raw(update: SessionUpdate): void;
-	changed(): void; // the list of sessions changed
 	/** A turn that ran has ended. */
-	ended(how: string): void;
+	ended(how: string, turnId: string): void;
 }
 
 /** Conversation shows the turns of one session, in order: the history and live updates. */
@@ -179,7 +178,6 @@ export class Conversation {
 		switch (u.method) {
 			case "session_update":
 				this.watcher.session(u.params as Partial<Attached["session"]>);
-				this.watcher.changed();
 				return;
 			case "queue_update":
 				this.watcher.queue(u.params.queue, u.params.held);
@@ -201,7 +199,6 @@ export class Conversation {
 				} else {
 					t.prompt(u.params.content, u.params.disposition === "queued" || u.params.disposition === "steered");
 				}
-				this.watcher.changed();
 				break;
 			case "turn_start":
 				this.list.append(t.el); // a pending prompt moves to the end when its turn starts
@@ -210,7 +207,6 @@ export class Conversation {
 				this.running_ = t.id;
 				this.offer();
 				this.watcher.running("running");
-				this.watcher.changed();
 				break;
 			case "message_start":
 				t.messageStart(u.params);
@@ -258,12 +254,10 @@ export class Conversation {
 			case "turn_parked":
 				t.parked(u.params, true);
 				this.watcher.running("parked");
-				this.watcher.changed();
 				break;
 			case "turn_resumed":
 				t.resumed(u.params.by);
 				this.watcher.running("running");
-				this.watcher.changed();
 				break;
 			case "retry":
 				t.retry(u.params);
@@ -286,9 +280,8 @@ export class Conversation {
 					this.offer();
 					const how = u.params.stop_reason === "end_turn" ? "Answer complete" : `The turn ended: ${u.params.stop_reason}`;
 					say(how);
-					this.watcher.ended(how);
+					this.watcher.ended(how, t.id);
 				}
-				this.watcher.changed();
 		}
 	}
 

@@ -62,6 +62,9 @@ class App {
 			client: { name: "thinkd-page", version: "1" },
 			capabilities: { tools: true, confirm: true },
 			onState: (state) => this.line(state),
+			onNotification: (n) => {
+				if (n.method === "list_update") this.sessions.update(n.params);
+			},
 		});
 		this.sessions = new Sessions(this.client, (id) => this.go(id));
 		this.keys = new Keys(this.client, () => void this.picker.load().then(() => this.choice()));
@@ -104,6 +107,7 @@ class App {
 			keys: (from) => void this.keys.open(from),
 		});
 		onBadge(() => this.title());
+		document.addEventListener("visibilitychange", () => this.read());
 		this.controls();
 	}
 
@@ -154,7 +158,7 @@ class App {
 			else a.removeAttribute("aria-current");
 		}
 		this.sessions.current = view ? "" : (this.conversation?.session.id ?? "");
-		this.sessions.soon(0);
+		this.sessions.redraw();
 		this.title();
 		if (view) {
 			this.drawer(false);
@@ -199,7 +203,7 @@ class App {
 			asks: (open) => {
 				const news = open > 0 && !this.sessions.asks;
 				this.sessions.asks = open > 0;
-				this.sessions.soon();
+				this.sessions.redraw();
 				this.title();
 				if (news) {
 					unseen();
@@ -213,8 +217,8 @@ class App {
 				this.meter.show(usage);
 			},
 			raw: (update) => this.raw.add(update),
-			changed: () => this.sessions.soon(),
-			ended: (text) => {
+			ended: (text, turn_id) => {
+				this.read(turn_id);
 				unseen();
 				notify(this.info?.title || "thinkd", text, session.id);
 			},
@@ -223,7 +227,15 @@ class App {
 		this.composer.at(session.id);
 		this.setup.show();
 		this.title(); // the conversation notified the page before it was assigned
-		this.sessions.soon(0);
+		this.read();
+		this.sessions.redraw();
+	}
+
+	/** Tells the daemon that a person has seen the visible session, up to a turn. */
+	private read(turn_id?: string): void {
+		const session_id = this.conversation?.session.id;
+		if (!session_id || document.hidden || this.view) return;
+		this.client.call("session/read", { session_id, ...(turn_id && { turn_id }) }).catch(() => {}); // it stays new
 	}
 
 	private reset(): void {
@@ -407,6 +419,7 @@ class App {
 		byId("line-state").textContent = state.is === "open" ? "Connected" : state.is === "closed" ? "Disconnected" : "Connecting";
 		byId("retry").hidden = state.is !== "waiting";
 		if (state.is === "open") {
+			void this.sessions.watch().catch(() => {}); // a lost connection is followed by another
 			if (!banner.hidden) {
 				text.textContent = "Connected.";
 				setTimeout(() => (banner.hidden = this.client.state.is === "open"), 2000);

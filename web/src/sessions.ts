@@ -1,12 +1,10 @@
-import type { Client, Methods } from "../../clients/typescript/src/index.js";
+import type { Client, Methods, Notifications } from "../../clients/typescript/src/index.js";
 import { byId, h } from "./dom.js";
 import { day, when } from "./words.js";
 
 type Listed = Methods["session/list"]["result"]["sessions"][number];
 
-const refresh = 10_000; // milliseconds: there are no notifications about sessions of other clients
-
-/** Sessions is the list on the left: newest first, by day, with a search by title. */
+/** Sessions is the list on the left: newest first, by day, with a search by title. The daemon sends what changes in it. */
 export class Sessions {
 	private readonly list = byId("sessions");
 	private readonly find = byId<HTMLInputElement>("find");
@@ -30,9 +28,37 @@ export class Sessions {
 			this.open(row.dataset["id"] ?? "");
 		});
 		for (const e of [this.find, this.list]) e.addEventListener("keydown", (event) => this.key(event));
-		setInterval(() => {
-			if (!document.hidden && client.state.is === "open") void this.load(false);
-		}, refresh);
+	}
+
+	/** Follows the list. Call it for each new connection: a subscription ends with its connection. */
+	async watch(): Promise<void> {
+		await this.client.call("session/watch", { limit: 0 });
+		await this.load(false);
+	}
+
+	/** Draws the list again: another session is visible, or it asks. */
+	redraw(): void {
+		this.draw(this.find.value.trim());
+	}
+
+	/** What changed in the list. */
+	update(u: Notifications["list_update"]): void {
+		if (u.stale) {
+			void this.watch().catch(() => {}); // without a connection: after the next one
+			return;
+		}
+		if (this.find.value.trim()) { // which sessions fit, only the daemon knows
+			this.soon();
+			return;
+		}
+		const gone = new Set(u.removed ?? []);
+		const news = [...(u.created ?? []), ...(u.changed ?? [])];
+		const oldest = this.cursor ? (this.sessions.at(-1)?.updated ?? 0) : 0;
+		for (const s of news) gone.add(s.session_id);
+		const rest = this.sessions.filter((s) => !gone.has(s.session_id));
+		// Sessions older than the loaded pages come with the next page.
+		this.sessions = [...rest, ...news.filter((s) => s.updated >= oldest)].sort((a, b) => b.updated - a.updated || (a.session_id < b.session_id ? 1 : -1));
+		this.draw("");
 	}
 
 	/** The folders of the listed sessions, the last used first. */
@@ -85,8 +111,9 @@ export class Sessions {
 
 	private row(s: Listed, query: string): HTMLElement {
 		const here = s.session_id === this.current;
-		const asks = s.status === "waiting" || (here && this.asks);
+		const asks = s.needs === "approval" || s.status === "waiting" || (here && this.asks);
 		const state = asks ? h("span", { class: "tag ask" }, "asks you")
+			: s.needs === "read" && !here ? h("span", { class: "tag new" }, "new")
 			: s.status === "running" ? h("span", { class: "tag live" }, "thinking")
 			: s.status === "parked" ? h("span", { class: "tag ask" }, "parked")
 			: s.status === "held" ? h("span", { class: "tag ask" }, "held")

@@ -231,3 +231,25 @@ test("the page can be installed", async () => {
 	page.check();
 	await page.context().close();
 });
+
+test("the list follows the sessions of other clients without asking", async () => {
+	const page = await open(chrome, closed.url);
+	const rpc = await closed.rpc();
+	await page.locator("#hello").waitFor();
+	const { session_id } = await rpc.call("session/new", { title: "Made elsewhere" });
+	const row = page.locator(`#sessions a[data-id="${session_id}"]`);
+	await row.waitFor();
+	await rpc.call("session/update", { session_id, title: "Renamed elsewhere" });
+	await row.getByText("Renamed elsewhere").waitFor();
+	await rpc.call("session/prompt", { session_id, text: "Which? [[sim: pace=0]]" });
+	await row.locator(".tag", { hasText: "new" }).waitFor(); // its turn has ended, and nobody has read it
+	await row.click();
+	await page.locator(".foot:visible").waitFor();
+	await page.click("#new");
+	await row.locator("time").waitFor(); // it has been read
+	await rpc.call("session/delete", { session_id });
+	await row.waitFor({ state: "detached" });
+	page.check();
+	await page.context().close();
+	await rpc.close();
+});
