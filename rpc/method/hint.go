@@ -1,7 +1,6 @@
 package method
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -62,31 +61,13 @@ var alike = map[string][]string{
 	"paralleltoolcalls": {"parallel_tools"},
 }
 
-// hintFor is the path of the member that was probably meant by a name that an object does not have; empty: nobody knows. Members of
-// objects inside it count if they have the very name.
-func hintFor(name, path string, of *shape) string {
-	known := slices.Sorted(maps.Keys(of.members))
-	if hint := similar(name, known); hint != "" {
-		return join(path, hint)
-	}
-	for _, outer := range known {
-		inner := of.members[outer]
-		if inner == nil || inner.members == nil {
-			continue
-		}
-		for _, member := range slices.Sorted(maps.Keys(inner.members)) {
-			if fold(member) == fold(name) {
-				return join(path, outer+"."+member)
-			}
-		}
-	}
-	return ""
-}
+// maxCompared is how much of a name is compared with others, in bytes.
+const maxCompared = 128
 
 // similar is the one of some names that was probably meant by another: written in another way, called so elsewhere, a part of it, or
 // with a slip of the keyboard.
 func similar(name string, known []string) string {
-	name = name[:min(len(name), maxIgnoredPath)]
+	name = name[:min(len(name), maxCompared)]
 	folded := fold(name)
 	for _, k := range known {
 		if fold(k) == folded {

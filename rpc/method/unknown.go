@@ -240,6 +240,27 @@ func kindOf(value []byte) string {
 	return ""
 }
 
+// hintFor is the path of the member that was probably meant by a name that an object does not have; empty: nobody knows. Members of
+// objects inside it count if they have the very name.
+func hintFor(name, path string, of *shape) string {
+	known := slices.Sorted(maps.Keys(of.members))
+	if hint := similar(name, known); hint != "" {
+		return join(path, hint)
+	}
+	for _, outer := range known {
+		inner := of.members[outer]
+		if inner == nil || inner.members == nil {
+			continue
+		}
+		for _, member := range slices.Sorted(maps.Keys(inner.members)) {
+			if fold(member) == fold(name) {
+				return join(path, outer+"."+member)
+			}
+		}
+	}
+	return ""
+}
+
 func join(path, name string) string {
 	if path != "" {
 		name = path + "." + name
