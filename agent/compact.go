@@ -54,7 +54,7 @@ func (s *state) compactBefore() bool {
 		unsummed("the last summary freed less than a tenth of what a call sends. The next prompt may summarise again")
 		return false
 	}
-	if b := budget.Exceeded(s.bounds(), summary.Cost(r.model, p, s.cfg.Now())); b != nil {
+	if b := budget.Exceeded(s.bounds(), summary.Cost(s.summaryModel(), p, s.cfg.Now())); b != nil {
 		unsummed(fmt.Sprintf("the %s's budget of %s has no room for a summary", b.Whose, b.Words()))
 		return false
 	}
@@ -97,12 +97,13 @@ func (v conversation) countedSince() (input int, ok bool) {
 func (s *state) compact(p transcript.Passage, over func(error)) {
 	set := s.view.Session.Settings
 	set.Fallback = provider.Downgrade
-	if s.run != nil {
-		set.Model = s.run.ref()
-	}
+	set.Model = refOf(s.summaryModel())
 	c, err := s.conversation().decide(set, session.Override{Level: provider.Off})
 	if err == nil && !c.model.Known { // it may refuse to be switched off
 		c, err = s.conversation().decide(set, session.Override{Level: provider.Auto})
+	}
+	if set.Model == set.Agent.CompactModel {
+		p.FitWindow(c.model.Window)
 	}
 	if err == nil && c.provider == nil {
 		err = &provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth, Message: "no such provider is configured"}
@@ -143,6 +144,21 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 		}()
 		sum = now.Run(ctx, patience)
 	})
+}
+
+// summaryModel is the model that is asked for a summary: that of the session's agent, if it can be called, or that of the running turn or
+// the session.
+func (s *state) summaryModel() provider.Model {
+	if ref := s.view.Session.Agent.CompactModel; ref != (session.ModelRef{}) && s.cfg.Provider(ref.Provider) != nil {
+		if m := s.cfg.Catalog.Model(ref.Provider, ref.ID); gone(m) == nil {
+			return m
+		}
+	}
+	if s.run != nil {
+		return s.run.model
+	}
+	model := s.view.Session.Model
+	return s.cfg.Catalog.Model(model.Provider, model.ID)
 }
 
 // summariser decides on the model that writes a summary, for the goroutine of the call.
@@ -250,10 +266,8 @@ func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 		if !ok {
 			return nil, nil
 		}
-		if c, err := s.conversation().decide(s.view.Session.Settings, session.Override{}); err == nil {
-			if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", s.spent(), &s.notified.near), summary.Cost(c.model, p, s.cfg.Now())); b != nil {
-				return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s has no room for a summary", b.Words())}
-			}
+		if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", s.spent(), &s.notified.near), summary.Cost(s.summaryModel(), p, s.cfg.Now())); b != nil {
+			return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s has no room for a summary", b.Words())}
 		}
 		over := make(chan error, 1) // for one word, also when nobody waits for it any more
 		s.compact(p, func(err error) { over <- err })

@@ -103,7 +103,7 @@ func (s *state) compactAfter(pe *provider.Error) bool {
 	if s.record(facts...) != nil {
 		return true
 	}
-	if b := budget.Exceeded(s.bounds(), summary.Cost(r.model, p, s.cfg.Now())); b != nil {
+	if b := budget.Exceeded(s.bounds(), summary.Cost(s.summaryModel(), p, s.cfg.Now())); b != nil {
 		s.tell(r.ID, warn(noticeBudgetReached, fmt.Sprintf("the %s's budget of %s has no room for a summary of what is too long", b.Whose, b.Words())))
 		s.overLimit(b.Limit)
 		return true

@@ -23,6 +23,8 @@ type Agent struct {
 	System    string // the system prompt
 	Reasoning Override
 	OnOther   provider.OtherModel // when another model answers; empty: as the config has it
+
+	CompactModel string // that writes summaries, for [Catalog.Find]; empty: the session's
 }
 
 // given holds agents and the defaults of providers, by name.
@@ -183,6 +185,8 @@ type AgentText struct {
 	Level     string        `json:"thinking_level,omitempty" toml:"thinking_level"` // the old form: off, low, medium, high
 	Reasoning *OverrideText `json:"reasoning,omitempty" toml:"reasoning"`
 	OnOther   string        `json:"on_other_model,omitempty" toml:"on_other_model"`
+
+	CompactModel string `json:"compact_model,omitempty" toml:"compact_model"`
 }
 
 // Agent parses the text. Its errors are *[OverrideError].
@@ -195,7 +199,7 @@ func (t AgentText) Agent(name string) (Agent, error) {
 	if err != nil {
 		return Agent{}, &OverrideError{"on_other_model", err}
 	}
-	return Agent{name, t.Model, t.System, override, other}, nil
+	return Agent{name, t.Model, t.System, override, other, t.CompactModel}, nil
 }
 
 // DefaultsText are a provider's defaults in text form. An empty member states nothing.
@@ -208,7 +212,7 @@ func (s given) text() ([]byte, error) {
 	kept := keptSettings{map[string]AgentText{}, map[string]keptProvider{}}
 	for name, a := range s.agents {
 		reasoning, level := a.Reasoning.State()
-		kept.Agents[name] = AgentText{a.Model, a.System, string(level), &reasoning, string(a.OnOther)}
+		kept.Agents[name] = AgentText{a.Model, a.System, string(level), &reasoning, string(a.OnOther), a.CompactModel}
 	}
 	for id, d := range s.providers {
 		kept.Providers[id] = keptProvider{DefaultsText{string(d.Level), string(d.Policy)}}

@@ -20,11 +20,13 @@ type wireAgent struct {
 	Reasoning registry.OverrideText `json:"reasoning"`
 	OnOther   provider.OtherModel   `json:"on_other_model,omitempty"` // absent: as the config has it
 	Level     provider.Level        `json:"thinking_level,omitempty"` // derived, for clients that know no other
+
+	CompactModel string `json:"compact_model,omitempty"` // absent: the session's
 }
 
 func newWireAgent(a registry.Agent) wireAgent {
 	reasoning, level := a.Reasoning.State()
-	return wireAgent{a.Name, a.Model, a.System, reasoning, a.OnOther, level}
+	return wireAgent{a.Name, a.Model, a.System, reasoning, a.OnOther, level, a.CompactModel}
 }
 
 type agentsResult struct {
@@ -47,6 +49,8 @@ type setAgentParams struct {
 	OnOther   provider.OtherModel    `json:"on_other_model,omitempty"`
 	Level     string                 `json:"thinking_level,omitempty"`
 	Remove    bool                   `json:"remove,omitempty"`
+
+	CompactModel *string `json:"compact_model,omitempty"`
 }
 
 type setAgentResult struct {
@@ -77,14 +81,17 @@ func setAgent(_ context.Context, c *client, p setAgentParams) (setAgentResult, e
 
 // change sets what is stated; what is absent stays.
 func (p setAgentParams) change(c *client, a *registry.Agent) error {
-	if p.Model != nil {
-		a.Model = ""
-		if *p.Model != "" {
-			m, err := c.Model(*p.Model, "")
+	for of, member := range map[*string]*string{&a.Model: p.Model, &a.CompactModel: p.CompactModel} {
+		if member == nil {
+			continue
+		}
+		*of = ""
+		if *member != "" {
+			m, err := c.Model(*member, "")
 			if err != nil {
 				return err
 			}
-			a.Model = m.String()
+			*of = m.String()
 		}
 	}
 	if p.System != nil {

@@ -51,6 +51,11 @@ func (c Caller) Record(p New) (session.Session, error) {
 	} else if set.Model, err = c.Model(id, ""); err != nil {
 		return session.Session{}, err
 	}
+	if id := named.CompactModel; id != "" {
+		if set.Agent.CompactModel, err = c.Model(id, ""); err != nil {
+			return session.Session{}, err
+		}
+	}
 	set.Level, set.Display, set.Fallback = p.Level, p.Display, p.Fallback
 	if set.Cache, err = provider.ParseCacheTime(string(p.Cache)); err != nil {
 		return session.Session{}, conn.InvalidParams("options.cache", "%v", err)

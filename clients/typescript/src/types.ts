@@ -7,6 +7,7 @@ export type Agent = {
 	reasoning: AgentReasoning;
 	on_other_model?: OtherModel;
 	thinking_level?: Level;
+	compact_model?: string;
 };
 
 export type AgentReasoning = {
@@ -811,6 +812,7 @@ export interface Methods {
 			on_other_model?: OtherModel;
 			thinking_level?: string;
 			remove?: boolean;
+			compact_model?: string;
 		};
 		result: {
 			agent: Agent | null;

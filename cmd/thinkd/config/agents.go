@@ -21,6 +21,11 @@ func (src *source) agents(f map[string]registry.AgentText, catalog *registry.Cat
 				return nil, src.errorf(key+".model", "%w", err)
 			}
 		}
+		if model := f[name].CompactModel; model != "" {
+			if _, err := catalog.Find(model); err != nil {
+				return nil, src.errorf(key+".compact_model", "%w", err)
+			}
+		}
 		a, err := f[name].Agent(name)
 		if wrong, ok := errors.AsType[*registry.OverrideError](err); ok {
 			return nil, src.errorf(key+"."+wrong.Field, "%w", wrong.Err)

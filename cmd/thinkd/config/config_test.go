@@ -437,7 +437,7 @@ func TestConfigBroken(t *testing.T) {
 		{"agent's effort", "[agents.reviewer]\nmodel = \"sim/claude\"\nreasoning = { effort = \"wild\" }",
 			`FILE:3: agents.reviewer.reasoning.effort: unknown thinking level "wild"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
 		{"agent's mode", "[agents.reviewer.reasoning]\noverride_mode = \"mine\"", `FILE:2: agents.reviewer.reasoning.override_mode: unknown mode "mine"; known: inherit, custom`},
-		{"agent's member", "[agents.reviewer]\nprompt = \"x\"", `FILE:2: agents.reviewer.prompt: unknown; here are known: model, system_prompt, thinking_level, reasoning, on_other_model`},
+		{"agent's member", "[agents.reviewer]\nprompt = \"x\"", `FILE:2: agents.reviewer.prompt: unknown; here are known: model, system_prompt, thinking_level, reasoning, on_other_model, compact_model`},
 		{"server's name", "[mcp_servers.\"a b\"]\ncommand = [\"x\"]", `FILE:1: mcp_servers.a b: a server's name is 1 to 32 letters, digits, _ and -, and begins with a letter or _`},
 		{"server without a place", "[mcp_servers.files]\ntools = [\"x\"]", `FILE:1: mcp_servers.files.command: missing; say which program the server is, or its url`},
 		{"server with two places", "[mcp_servers.files]\ncommand = [\"x\"]\nurl = \"http://127.0.0.1:1\"", `FILE:3: mcp_servers.files.url: cannot be combined with command; give one of them`},
