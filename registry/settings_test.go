@@ -28,15 +28,15 @@ func TestOldSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Agent{
-		{"both", "", "", Override{Custom, provider.Max, provider.Downgrade}, ""},
-		{"fallback-alone", "", "", Override{Custom, provider.High, provider.ProviderDefault}, ""},
-		{"inherits", "", "Be brief.", Override{Mode: Inherit}, ""},
-		{"level-alone", "anthropic/claude-opus-5", "", Override{Custom, provider.Medium, provider.Downgrade}, ""},
-		{"level-none", "", "", Override{Custom, provider.Off, provider.Downgrade}, ""},
-		{"nothing", "", "Be brief.", Override{Mode: Inherit}, ""},
-		{"reasoning-alone", "", "", Override{Custom, provider.XHigh, provider.FallOff}, ""},
-		{"reasoning-bare", "", "", Override{Custom, provider.High, provider.Downgrade}, ""},
-		{"reasoning-none", "", "", Override{Custom, provider.Off, provider.Downgrade}, ""},
+		{Name: "both", Reasoning: Override{Custom, provider.Max, provider.Downgrade}},
+		{Name: "fallback-alone", Reasoning: Override{Custom, provider.High, provider.ProviderDefault}},
+		{Name: "inherits", System: "Be brief.", Reasoning: Override{Mode: Inherit}},
+		{Name: "level-alone", Model: "anthropic/claude-opus-5", Reasoning: Override{Custom, provider.Medium, provider.Downgrade}},
+		{Name: "level-none", Reasoning: Override{Custom, provider.Off, provider.Downgrade}},
+		{Name: "nothing", System: "Be brief.", Reasoning: Override{Mode: Inherit}},
+		{Name: "reasoning-alone", Reasoning: Override{Custom, provider.XHigh, provider.FallOff}},
+		{Name: "reasoning-bare", Reasoning: Override{Custom, provider.High, provider.Downgrade}},
+		{Name: "reasoning-none", Reasoning: Override{Custom, provider.Off, provider.Downgrade}},
 	}
 	check := func(s *Settings) {
 		t.Helper()
