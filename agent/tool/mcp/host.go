@@ -129,14 +129,14 @@ func (h *Host) call(ctx context.Context, call provider.ToolCall, progress func(s
 	if err != nil {
 		return provider.ToolResult{}, err
 	}
-	name, ok := now.names[call.Name]
-	if !ok {
+	run := now.actions[call.Name]
+	if run == nil {
 		return provider.ToolResult{}, errUnknown
 	}
 	if d := approval.DecisionOn(ctx); d.Tool.Name != "" && d.Concern.Danger != approval.Changed && !now.defines(d.Tool) {
 		return provider.ToolResult{}, errChanged // since the decision
 	}
-	return l.call(ctx, name, call.Input, progress)
+	return l.call(ctx, run, call.Input, progress)
 }
 
 // Rest stops the server until it is needed again. It does not wait for the end.

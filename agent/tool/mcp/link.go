@@ -133,7 +133,7 @@ func (l *link) current(ctx context.Context) (listing, error) {
 	case <-ctx.Done():
 		return listing{}, context.Cause(ctx)
 	}
-	if l.changed.Swap(false) || l.known.names == nil {
+	if l.changed.Swap(false) || l.known.actions == nil {
 		known, err := list(ctx, l.session, l.config)
 		if err != nil {
 			l.changed.Store(true)
@@ -153,17 +153,15 @@ var (
 )
 
 // call runs a call, and cancels it when ctx ends.
-func (l *link) call(ctx context.Context, name string, input json.RawMessage, progress func(string)) (provider.ToolResult, error) {
+func (l *link) call(ctx context.Context, run action, input json.RawMessage, progress func(string)) (provider.ToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)()
 	token := l.expect(progress)
 	defer l.forget(token)
-	params := &mcp.CallToolParams{Name: name, Arguments: input}
-	params.SetProgressToken(token)
-	result, err := l.session.CallTool(ctx, params)
+	result, err := run(ctx, l.session, input, token)
 	if err == nil {
-		return resultOf(result), nil
+		return result, nil
 	}
 	if e, refused := errors.AsType[*jsonrpc.Error](err); refused && e.Code != undelivered {
 		return provider.ToolResult{}, err

@@ -59,6 +59,9 @@ func serveStdio() {
 			os.Exit(3)
 			return nil, nil, nil
 		})
+	if os.Getenv("THINKD_TEST_RESOURCES") != "" {
+		addResources(server)
+	}
 	many, _ := strconv.Atoi(os.Getenv("THINKD_TEST_TOOLS")) // none is 0
 	for i := range many {
 		mcp.AddTool(server, &mcp.Tool{Name: fmt.Sprint("many", i)},
@@ -280,6 +283,9 @@ func everything(t *testing.T, h *Host) {
 		{"every__get-tiny-image", `{}`, "<image/png "},
 		{"every__get-resource-links", `{"count":2}`, "[a resource:"},
 		{"every__get-structured-content", `{"location":"Chicago"}`, `"temperature"`},
+		{"every__list_resources", `{}`, "demo://resource/"},
+		{"every__list_resources", `{}`, "Templates:\n"},
+		{"every__read_resource", `{"uri":"demo://resource/dynamic/text/1"}`, "Resource 1"},
 	} {
 		if said, failed := run(t, h, c.name, c.input); failed || !strings.Contains(said, c.want) {
 			t.Errorf("%s: %q", c.name, said)
@@ -287,6 +293,9 @@ func everything(t *testing.T, h *Host) {
 	}
 	if said, failed := run(t, h, "every__get-sum", `{"a":"x"}`); !failed || said == "" {
 		t.Errorf("wrong arguments: %q", said)
+	}
+	if said, failed := run(t, h, "every__read_resource", `{"uri":"demo://nothing"}`); !failed || said == "" {
+		t.Errorf("an unknown resource: %q", said)
 	}
 
 	var progress strings.Builder
