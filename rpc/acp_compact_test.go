@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // A summary is asked for by a command, and told to those who can show it; for others there is the answer.
@@ -34,11 +36,32 @@ func TestACPCompact(t *testing.T) {
 		if first, last := d.got()[from].Get("params.update"), d.got()[from+1].Get("params.update"); first.Get("status").String() != "in_progress" ||
 			last.Get("status").String() != "completed" || first.Get("compactionId").String() != last.Get("compactionId").String() {
 			t.Errorf("%s %s", first, last)
+		} else if last.Get("summary.0.text").String() != "All of it in short." || last.Get("compactionId").String() == "" {
+			t.Errorf("the summary is sent as %s", last)
 		}
 		for _, line := range plain.story(other) {
 			if strings.HasPrefix(line, "compaction") || line == "notice" {
 				t.Errorf("%s to one that cannot show it", line)
 			}
+		}
+		// Who loads the session later gets the summary in its place, with the same id.
+		late := s.sit(`{"session":{"compaction":{}}}`)
+		defer late.stand()
+		late.result("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app","mcpServers":[]}`, id))
+		var again gjson.Result
+		for _, m := range late.got() {
+			if up := m.Get("params.update"); up.Get("sessionUpdate").String() == "compaction_update" {
+				again = up
+			}
+		}
+		if made := d.got()[from+1].Get("params.update"); again.Get("compactionId").String() != made.Get("compactionId").String() || again.Get("summary").Raw != made.Get("summary").Raw {
+			t.Errorf("loaded: %s, made: %s", again, made)
+		}
+		if got, _ := d.answer(d.prompt(id, "/uncompact")); got.Get("result.stopReason").String() != "end_turn" {
+			t.Errorf("undone: %s", got)
+		}
+		if got, _ := d.answer(d.prompt(id, "/uncompact")); !got.Get("error").Exists() {
+			t.Errorf("undone twice: %s", got)
 		}
 	})
 }
