@@ -1,0 +1,61 @@
+package rpc
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestACPCodeCompanion plays what CodeCompanion 19 sends with the adapter of docs/editors.md, and reads what the plugin's source reads of
+// the answers. The plugin itself needs a newer Neovim than the tests.
+func TestACPCodeCompanion(t *testing.T) {
+	onStage(t, "think hm\nsay hi\n\nsay again", 0, func(s *stage) {
+		d := s.sit(`{"fs":{"readTextFile":true,"writeTextFile":true}}`)
+		defer d.stand()
+		greeting := d.got()[0].Get("result")
+		if greeting.Get("protocolVersion").Int() != 1 || len(greeting.Get("authMethods").Array()) > 0 ||
+			!greeting.Get("agentCapabilities.loadSession").Bool() || !greeting.Get("agentCapabilities.sessionCapabilities.list").Exists() {
+			t.Errorf("initialize: %s", greeting)
+		}
+		made := d.result("session/new", `{"mcpServers":[],"cwd":"`+srv+`/app"}`)
+		id := made.Get("sessionId").String()
+		options := made.Get("configOptions").Array()
+		for _, o := range options {
+			current, offered := o.Get("currentValue").String(), fmt.Sprint(o.Get("options.#.value"))
+			if o.Get("id").String() == "" || o.Get("name").String() == "" || o.Get("type").String() != "select" || !strings.Contains(offered, `"`+current+`"`) {
+				t.Errorf("option %s", o)
+			}
+			set := d.result("session/set_config_option", fmt.Sprintf(`{"value":%q,"sessionId":%q,"configId":%q}`, current, id, o.Get("id").String()))
+			if len(set.Get("configOptions").Array()) != len(options) {
+				t.Errorf("set_config_option: %s", set)
+			}
+		}
+		if len(options) == 0 {
+			t.Error("there are no options")
+		}
+		from := len(d.got())
+		asked := d.ask("session/prompt", fmt.Sprintf(`{"prompt":[{"type":"text","text":"Why?"},{"type":"resource","resource":{"uri":"file://%s/app/a.lua","text":"return 1"}}],"sessionId":%q}`, srv, id))
+		time.Sleep(time.Second)
+		var thought, said string
+		for _, m := range d.got()[from:] {
+			u := m.Get("params.update")
+			switch u.Get("sessionUpdate").String() {
+			case "agent_thought_chunk":
+				thought += u.Get("content.text").String()
+			case "agent_message_chunk":
+				said += u.Get("content.text").String()
+			}
+		}
+		if end, _ := d.answer(asked); end.Get("result.stopReason").String() != "end_turn" || thought != "hm" || said != "hi" {
+			t.Errorf("thought %q, said %q: %s", thought, said, end)
+		}
+		if list := d.result("session/list", `{"cwd":"`+srv+`/app"}`).Get("sessions").Array(); len(list) != 1 || list[0].Get("sessionId").String() != id || list[0].Get("cwd").String() != srv+"/app" {
+			t.Errorf("session/list: %v", list)
+		}
+		loaded := d.result("session/load", fmt.Sprintf(`{"mcpServers":[],"sessionId":%q,"cwd":"%s/app"}`, id, srv))
+		if len(loaded.Get("configOptions").Array()) != len(options) {
+			t.Errorf("session/load: %s", loaded)
+		}
+	})
+}
