@@ -423,7 +423,8 @@ func (s *state) notice(n provider.Notice) {
 		}
 		s.notified.once[n.Text] = true
 	}
-	if n.Kind == noticeMissing || n.Kind == provider.NoticeDropped || n.Kind == provider.NoticeRepaired {
+	switch n.Kind {
+	case noticeMissing, provider.NoticeDropped, provider.NoticeRepaired, provider.NoticeLimit:
 		severity = feed.Warning
 	}
 	s.tell(r.ID, feed.Notice{Severity: severity, Kind: string(n.Kind), Message: n.Text})

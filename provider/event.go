@@ -54,6 +54,8 @@ const (
 	NoticeOverride NoticeKind = "provider_override"
 	// NoticeSchema says that schemas of tools were reduced to what the vendor takes, and what was lost.
 	NoticeSchema NoticeKind = "schema_reduced"
+	// NoticeLimit says that little is left of a limit of the account.
+	NoticeLimit NoticeKind = "limit_near"
 )
 
 // Notice tells people something about the exchange.

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -25,10 +26,11 @@ type wireAuth struct {
 	Login    bool               `json:"login,omitempty"`   // there is one
 	Payer    *provider.Payer    `json:"payer,omitempty"`   // of the next call; absent: not known
 	Ending   string             `json:"ends_in,omitempty"` // the last four characters of the key; absent: a login, or a short key
+	Limits   []quota.Limit      `json:"limits,omitempty"`  // of the account; absent: the vendor has named none
 }
 
 func newWireAuth(s service.ProviderStatus) wireAuth {
-	return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login, s.Payer, s.KeyEnding}
+	return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login, s.Payer, s.KeyEnding, s.Limits}
 }
 
 func authStatus(_ context.Context, c *client, _ method.Nothing) (authResult, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -111,6 +112,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[wireDefaults]():            "ReasoningDefaults",
 	reflect.TypeFor[registry.OverrideText]():   "AgentReasoning",
 	reflect.TypeFor[wireAuth]():                "AuthState",
+	reflect.TypeFor[quota.Limit]():             "RateLimit",
 	reflect.TypeFor[provider.Decision]():       "Reasoning",
 	reflect.TypeFor[provider.Policy]():         "Fallback",
 	reflect.TypeFor[provider.Source]():         "LevelSource",

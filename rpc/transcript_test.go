@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,7 @@ import (
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/messages"
+	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/provider/responses"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
@@ -211,7 +213,8 @@ func (s *stage) connect() {
 	s.server = NewServer(Config{Version: "1.2.3", MessageBytes: s.messageBytes, Blobs: s.config.Blobs, DefaultsChanged: s.group.DefaultsChanged, Config: service.Config{
 		Log: s.config.Log, Sessions: service.AgentsOf(s.group), Catalog: s.config.Catalog, Settings: settings,
 		Providers: func() []service.ProviderStatus {
-			list := []service.ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed"}, {ID: "sim", Available: true, Auth: "not_needed"}}
+			list := []service.ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed", Limits: quota.Read(http.Header{"X-Codex-Primary-Used-Percent": {"37.5"}, "X-Codex-Primary-Window-Minutes": {"300"},
+				"X-Ratelimit-Limit-Tokens": {"30000"}, "X-Ratelimit-Remaining-Tokens": {"1500"}}, time.Now())}, {ID: "sim", Available: true, Auth: "not_needed"}}
 			for i := range list {
 				list[i].Defaults = settings.Defaults(list[i].ID)
 			}

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
+	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
 )
@@ -54,6 +56,7 @@ func (p *program) authCommand() *cobra.Command {
 type authState struct {
 	Provider, State, Source string
 	Login                   bool
+	Limits                  []quota.Limit
 }
 
 func (p *program) showAuth(link *door.Link) error {
@@ -69,6 +72,9 @@ func (p *program) showAuth(link *door.Link) error {
 			hint = "thinkd auth login " + s.Provider
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Provider, s.State, s.Source, hint)
+		for _, l := range s.Limits {
+			fmt.Fprintf(w, "\t\t\t%s\n", printable.Clean(l.Words()))
+		}
 	}
 	return w.Flush()
 }

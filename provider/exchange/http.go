@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/provider/refusal"
 )
 
@@ -52,6 +53,7 @@ type Config struct {
 	Context  json.RawMessage    // sent word for word as context_management; nil: not sent
 	Window   int                // tokens of the window that a server is asked for; 0: as the adapter does
 	Client   *http.Client       // nil: a new one
+	Quota    *quota.Meter       // takes in the limits that answers name; nil: nobody wants to know
 	Log      *slog.Logger       // nil: nothing is logged
 }
 
@@ -132,6 +134,7 @@ func (c *Caller) send(ctx context.Context, method, address string, header http.H
 	if err != nil {
 		return nil, c.Broken(ctx, nil, err)
 	}
+	c.Quota.Note(c.Account, resp.Header)
 	if resp.StatusCode/100 == 2 {
 		return resp, nil
 	}

@@ -192,6 +192,11 @@ func (a *Answer) request(ctx context.Context, call *Call, reply *Reply) error {
 		}
 	}
 	call.Notices = nil
+	for _, l := range a.caller.Quota.News() {
+		if err := a.Emit(provider.Notice{Kind: provider.NoticeLimit, Text: a.caller.Provider + ": " + l.Words()}); err != nil {
+			return err
+		}
+	}
 	if *reply == nil {
 		*reply = call.Reply(a)
 	}

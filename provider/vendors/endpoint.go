@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/registry"
 )
 
@@ -19,6 +20,7 @@ type endpoint struct {
 	account   string // of the key, where the vendor tells
 	simulated bool   // the simulator's: the address follows from API and dialect
 	client    *http.Client
+	meter     *quota.Meter
 	log       *slog.Logger
 }
 
@@ -26,7 +28,7 @@ type endpoint struct {
 // several.
 func (e endpoint) config(api string) exchange.Config {
 	c := exchange.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv, Account: e.account,
-		Headers: e.Headers, Cache: e.Cache, Window: e.NumCtx, Client: e.client, Log: e.log}
+		Headers: e.Headers, Cache: e.Cache, Window: e.NumCtx, Client: e.client, Quota: e.meter, Log: e.log}
 	if e.API == api {
 		c.Context = e.Context
 	}

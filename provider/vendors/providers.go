@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/provider/sim"
 	_ "github.com/thinkd/thinkd/provider/sim/faces"
 	"github.com/thinkd/thinkd/registry"
@@ -26,6 +27,7 @@ type Providers struct {
 	list     []Config
 	adapters map[string]func() provider.Provider // by provider; made at the first call
 	sources  map[string]*login.Source            // of keys, by provider
+	meters   map[string]*quota.Meter             // of limits, by provider
 	log      *slog.Logger
 
 	mu   sync.Mutex           // guards what follows
@@ -36,9 +38,10 @@ type Providers struct {
 // Open knows the providers of a list; own are the dialects of the config. Their adapters are made when they are first called, with or without a key:
 // a call without one says so. The simulator is served in memory, through the same HTTP as the others.
 func Open(list []Config, own Dialects, keys *login.Keys, catalog *registry.Catalog, log *slog.Logger) *Providers {
-	p := &Providers{list: list, adapters: make(map[string]func() provider.Provider), sources: make(map[string]*login.Source), log: log}
+	p := &Providers{list: list, adapters: make(map[string]func() provider.Provider), sources: make(map[string]*login.Source), meters: make(map[string]*quota.Meter), log: log}
 	for _, pc := range list {
-		e := endpoint{Config: pc, own: own, client: exchange.NewClient(nil), log: log}
+		e := endpoint{Config: pc, own: own, client: exchange.NewClient(nil), meter: quota.NewMeter(nil), log: log}
+		p.meters[pc.ID] = e.meter
 		e.simulated = pc.BaseURL == "" && pc.ID == Simulator
 		if pc.KeyEnvName {
 			log.Warn("the variable of a key has its own name as its value, which is no key", "provider", pc.ID, "variable", pc.KeyEnv)
@@ -196,10 +199,11 @@ type Status struct {
 	ID        string
 	Key       provider.KeyState
 	KeySource provider.KeySource
-	KeyEnding string // the last characters of a long key, by which its owner knows it
-	Login     bool   // there is a way to log in
-	Available bool   // it can be called
-	Why       string // it cannot
+	KeyEnding string        // the last characters of a long key, by which its owner knows it
+	Login     bool          // there is a way to log in
+	Available bool          // it can be called
+	Why       string        // it cannot
+	Limits    []quota.Limit // of the account, as the latest answers said
 }
 
 // Status returns the state of all providers, in the order of the config.
@@ -215,6 +219,7 @@ func (p *Providers) Status() []Status {
 			}
 		}
 		s.Available, s.Why = p.Available(c)
+		s.Limits = p.meters[c.ID].Limits()
 		list = append(list, s)
 	}
 	return list
@@ -263,6 +268,7 @@ func (p *Providers) SetKey(id string, key provider.Secret) error {
 	if slices.ContainsFunc(p.list, func(c Config) bool { return c.ID == id && NamesVariable(key.Reveal(), c.KeyEnv) }) {
 		return provider.ErrVariableName
 	}
+	p.meters[id].Forget()
 	return source.SetKey(key)
 }
 
@@ -272,7 +278,11 @@ func (p *Providers) Login(ctx context.Context, id string, show func(login.Prompt
 	if source == nil {
 		return provider.ErrNoKeyNeeded
 	}
-	return source.Login(ctx, show)
+	err := source.Login(ctx, show)
+	if err == nil {
+		p.meters[id].Forget()
+	}
+	return err
 }
 
 // Payer is who pays for a provider's calls from now on, and the account of its credential, without anything of a key.

@@ -7,6 +7,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
@@ -36,6 +37,7 @@ type ProviderStatus struct {
 	Login      bool               // there is a login
 	Payer      *provider.Payer    // of the next call; nil: not known
 	KeyEnding  string             // the last four characters of the key; empty: there is none, or it is too short for that
+	Limits     []quota.Limit      // of the account, as the vendor's latest answers said
 }
 
 // Tools is what a server knows of the daemon's own hosts of tools, besides what [agent.Config] lists.

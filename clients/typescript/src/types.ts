@@ -27,6 +27,7 @@ export type AuthState = {
 	login?: boolean;
 	payer?: Payer;
 	ends_in?: string;
+	limits?: RateLimit[];
 };
 
 export type Block = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | MediaBlock;
@@ -477,6 +478,16 @@ export type QuotedPrompt = {
 	parts: QuotedPart[];
 };
 
+export type RateLimit = {
+	name: string;
+	plan?: boolean;
+	limit?: number;
+	remaining?: number;
+	used_percent?: number;
+	resets?: number;
+	window_ms?: number;
+};
+
 export type Reasoning = {
 	source: LevelSource;
 	requested_effort: Level;
@@ -854,6 +865,7 @@ export interface Methods {
 			login?: boolean;
 			payer?: Payer;
 			ends_in?: string;
+			limits?: RateLimit[];
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};

@@ -52,7 +52,7 @@ func (m *models) defaultModel(c config.Config) session.ModelRef {
 func (m *models) status(settings *registry.Settings) []service.ProviderStatus {
 	var list []service.ProviderStatus
 	for _, s := range m.providers.Status() {
-		status := service.ProviderStatus{ID: s.ID, Available: s.Available, Why: s.Why, Auth: s.Key, AuthSource: s.KeySource, KeyEnding: s.KeyEnding, Login: s.Login,
+		status := service.ProviderStatus{ID: s.ID, Available: s.Available, Why: s.Why, Auth: s.Key, AuthSource: s.KeySource, KeyEnding: s.KeyEnding, Login: s.Login, Limits: s.Limits,
 			Defaults: settings.Defaults(s.ID)}
 		if by := m.payer(s.ID); by != nil {
 			status.Payer = &by.Payer
