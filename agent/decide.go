@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/forecast"
+	"github.com/thinkd/thinkd/agent/quote"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
@@ -310,6 +311,23 @@ func warmUntil(t *session.Turn) int64 {
 		}
 	}
 	return 0
+}
+
+// trace is what is kept of the last call that was answered; ok is false if there is none, or if nothing is known of it.
+func (v conversation) trace() (_ quote.Trace, ok bool) {
+	for _, t := range slices.Backward(v.view.Turns) {
+		for _, m := range slices.Backward(t.Messages) {
+			if t.Start == nil || m.End == nil || m.End.Usage.Input == 0 {
+				continue
+			}
+			if m.End.Prompt == nil {
+				return quote.Trace{}, false
+			}
+			return quote.Trace{Model: t.Start.Model.String(), Level: t.Start.Reasoning.Effective, Prompt: *m.End.Prompt, Until: m.End.WarmUntil,
+				Rebound: v.view.Rebound(m)}, true
+		}
+	}
+	return quote.Trace{}, false
 }
 
 // draft is a quote of the next call with choice c. It is compared with a compaction of a passage before it; nil: with none.

@@ -27,6 +27,9 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	s.dropRound(nil)
 	end.Usage = r.usage // with what closeMessage counts
 	end.DurationMS = r.ran(s.cfg.Now()).Milliseconds()
+	if use := r.cacheUse; use.Expected > 0 {
+		end.Cache = &use
+	}
 	facts = append(facts, fact{r.ID, nil, feed.UsageTotal{Usage: s.usage()}})
 	if len(s.view.Turns) > 0 && s.view.Turns[0] == r.Turn || s.titled == r.ID || s.titled != "" && slices.Contains(r.Took, s.titled) {
 		title := s.view.Session.Title

@@ -461,3 +461,51 @@ func TestQuoteRunning(t *testing.T) {
 		}
 	})
 }
+
+// TestCacheUse: a turn says what its calls read from the vendor's cache, and why it was less than expected.
+func TestCacheUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQuoted(t, 12)
+		turn := func(id session.ID) session.CacheUse {
+			q.scripts(false)
+			e, _ := q.prompts(id, provider.Blocks{provider.Text{Text: q.words(2000)}})
+			if e.End.Cache == nil {
+				return session.CacheUse{}
+			}
+			return *e.End.Cache
+		}
+		missed := func(use session.CacheUse) (causes []provider.CacheCause) {
+			for _, m := range use.Misses {
+				if causes = append(causes, m.Cause); m.Tokens <= 0 || m.Why == "" {
+					t.Errorf("a miss: %+v", m)
+				}
+			}
+			return causes
+		}
+		id := q.session("openai/gpt-5.6-sol", provider.Low)
+		turn(id)
+		if use := turn(id); use.Expected == 0 || use.Read < use.Expected*8/10 || use.Misses != nil {
+			t.Errorf("with a warm cache: %+v", use)
+		}
+		time.Sleep(31 * time.Minute)
+		check(t, "after the vendor's time", fmt.Sprint(missed(turn(id))), "[expired]")
+		set := func(c Change) {
+			t.Helper()
+			if _, err := q.agent(id).Set(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(Change{Level: new(provider.High)})
+		check(t, "at another level", fmt.Sprint(missed(turn(id))), "[level]")
+		set(Change{Model: &session.ModelRef{Provider: "anthropic", ID: "claude-opus-5-5"}})
+		check(t, "with another model", fmt.Sprint(missed(turn(id))), "[model]")
+		over, err := q.agent(id).Compact(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+		check(t, "after a summary", fmt.Sprint(missed(turn(id))), "[summary]")
+	})
+}

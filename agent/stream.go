@@ -250,6 +250,7 @@ func (s *state) stopped(stop provider.Stop) {
 	r, c := s.run, s.run.call
 	usage := r.metered(stop.Usage, s.cfg.Now())
 	warm := quote.WarmUntil(c.outline().Cache, stop.Usage, c.begun)
+	s.diagnose(c, stop.Usage)
 	s.stopCall(nil, callEnd{stop: stop, usage: usage})
 	m := s.openMessage()
 	s.noticeNearBudget()
@@ -270,7 +271,7 @@ func (s *state) stopped(stop provider.Stop) {
 	facts, cited := s.closeBlocks(true), m.late(stop.Cited)
 	facts = append(facts,
 		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Raw: stop.Raw, Served: r.answering.by, Tier: stop.Usage.Tier,
-			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete, Cited: cited, WarmUntil: warm},
+			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete, Cited: cited, WarmUntil: warm, Prompt: quote.Fingerprint(c.outline(), stop.Usage)},
 			feed.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Usage: usage, Cited: cited,
 				Served: m.corrected(r.answering.by), Tier: stop.Usage.Tier}})
 	m.paused = stop.Reason == provider.StopPause
@@ -310,6 +311,21 @@ func (s *state) stopped(stop provider.Stop) {
 		if s.record(facts...) == nil {
 			s.callModel()
 		}
+	}
+}
+
+// diagnose compares what a call read from the vendor's cache with what the one before had left there.
+func (s *state) diagnose(c *call, usage provider.Usage) {
+	r, o := s.run, c.outline()
+	before, ok := s.conversation().trace()
+	if !ok || o.Pieces == nil || usage.Input == 0 || before.Prompt.Left == 0 {
+		return
+	}
+	expected, cause, why := quote.Diagnose(before, quote.Sent{Model: r.model.Ref(), Level: r.decision.Effective, Pieces: o.Pieces, Usage: usage, Begun: c.begun})
+	r.cacheUse.Expected += expected
+	r.cacheUse.Read += usage.Sent().Cached
+	if cause != "" {
+		r.cacheUse.Misses = append(r.cacheUse.Misses, session.CacheMiss{Cause: cause, Why: why, Tokens: expected - usage.Sent().Cached})
 	}
 }
 

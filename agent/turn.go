@@ -39,6 +39,8 @@ type turn struct {
 	tries int            // of the running model call, the first included
 	usage provider.Usage // of the calls that are over
 
+	cacheUse session.CacheUse // by them
+
 	suspects *suspect.Suspects // of the running call's refusal; nil: it was not refused so far
 	trial    *session.LeftOut  // what the running call leaves out on trial; nil: nothing
 

@@ -52,6 +52,25 @@ type CacheTerms struct {
 	Least  int           // tokens of the shortest prompt that is kept; 0: not known
 }
 
+// CacheCause says why a vendor's cache was not read.
+type CacheCause string
+
+const (
+	MissedModel   CacheCause = "model"
+	MissedLevel   CacheCause = "level"
+	MissedTools   CacheCause = "tools"
+	MissedSystem  CacheCause = "system"
+	MissedSummary CacheCause = "summary"
+	MissedMessage CacheCause = "message" // an earlier message is sent in another form
+	MissedExpired CacheCause = "expired" // the vendor's time was over
+	MissedVendor  CacheCause = "vendor"  // the request began with all of the one before, within the vendor's time
+)
+
+// Words lists all causes.
+func (CacheCause) Words() []string {
+	return Words(MissedModel, MissedLevel, MissedTools, MissedSystem, MissedSummary, MissedMessage, MissedExpired, MissedVendor)
+}
+
 // Outline is what a request sends, in pieces, in the order in which prompt caches compare it: tools, system prompt, messages.
 type Outline struct {
 	Pieces  []Piece
@@ -67,6 +86,32 @@ type Piece struct {
 	Text   int        // characters that the model reads
 	Sealed int        // characters of thinking that only the vendor can read: encrypted, signed, or a summary of it
 	Media  int        // images and documents
+}
+
+// Fingerprint is a prompt in a few numbers, by which a later one that begins with it is known.
+type Fingerprint struct {
+	Tools    uint64 `json:"tools,omitempty"` // hashes of pieces
+	System   uint64 `json:"system,omitempty"`
+	Chain    uint64 `json:"chain,omitempty"` // of all messages
+	Messages int    `json:"messages,omitempty"`
+	Left     int    `json:"left,omitempty"` // tokens that the call left in the vendor's cache
+}
+
+// FingerprintOf is that of a prompt with at most so many of its messages. Left is not set.
+func FingerprintOf(pieces []Piece, messages int) (f Fingerprint) {
+	chain := func(into *uint64, hash uint64) { *into = (*into ^ hash) * 1099511628211 } // as FNV-1a does
+	for _, p := range pieces {
+		switch {
+		case p.Part == PartTools:
+			chain(&f.Tools, p.Hash)
+		case p.Part == PartSystem:
+			chain(&f.System, p.Hash)
+		case f.Messages < messages:
+			f.Messages++
+			chain(&f.Chain, p.Hash)
+		}
+	}
+	return f
 }
 
 // PromptPart says what a part of a prompt is.

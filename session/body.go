@@ -105,6 +105,9 @@ type MessageEnd struct {
 	// WarmUntil is until when the vendor keeps the prompt of the call in its cache, in Unix milliseconds; 0: it keeps nothing, or that
 	// is not known. Older builds never set it.
 	WarmUntil int64 `json:"warm_until,omitempty"`
+
+	// Prompt is that of the call, for the next call to be compared with; nil: not known. Older builds never set it.
+	Prompt *provider.Fingerprint `json:"prompt,omitempty"`
 }
 
 // Served is which model wrote a message, in the words of everybody concerned.
@@ -279,6 +282,21 @@ type TurnEnd struct {
 	Usage      provider.Usage `json:"usage"`
 	DurationMS int64          `json:"duration_ms"`
 	Error      *Failure       `json:"error,omitempty"`
+	Cache      *CacheUse      `json:"cache_use,omitempty"` // nil: nothing was expected of the vendor's cache, or an older build wrote the log
+}
+
+// CacheUse compares what the calls of a turn read from the vendor's cache with what the calls before them had left there.
+type CacheUse struct {
+	Expected int         `json:"expected_tokens"`
+	Read     int         `json:"cached_tokens"`
+	Misses   []CacheMiss `json:"misses,omitempty"`
+}
+
+// CacheMiss is a call that read less than was expected.
+type CacheMiss struct {
+	Cause  provider.CacheCause `json:"cause"`
+	Why    string              `json:"why"`    // for people
+	Tokens int                 `json:"tokens"` // that were not read
 }
 
 // Failure is why a turn ended with an error, in words for clients. The error code of the protocol follows from Kind.

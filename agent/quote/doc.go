@@ -18,5 +18,5 @@
 // What is not known stays unknown: a model without a price has no cost, and a vendor that says nothing about its cache has no number
 // of tokens that it reads from there. The lower bound then assumes that it reads all, and the upper bound that it reads nothing.
 //
-// Inside the package, files depend in one direction: quote, turns, input, facts, measure.
+// Inside the package, files depend in one direction: quote, turns and diagnose, input, facts, measure.
 package quote

@@ -58,11 +58,7 @@ func (f Facts) warm(in input) int {
 	if b == nil || !b.Same || f.Terms.Off {
 		return 0
 	}
-	u := b.Usage.Sent()
-	left := u.Cached + u.CacheWrite
-	if !f.Terms.Marked && u.CacheWrite == 0 && (u.Cached > 0 || f.Terms.Least > 0 && u.Input >= f.Terms.Least) {
-		left = u.Input // such a vendor does not report what it writes
-	}
+	left := left(f.Terms, b.Usage.Sent())
 	n := common(b.Pieces, f.Pieces)
 	if n == len(b.Pieces) {
 		return min(left-min(b.Removed, left), in.total)
@@ -72,6 +68,17 @@ func (f Facts) warm(in input) int {
 		same += in.pieces[i] + in.media[i]
 	}
 	return min(left, int(same))
+}
+
+// left is how many tokens a call left in the vendor's cache.
+func left(terms provider.CacheTerms, u provider.Usage) int {
+	switch {
+	case terms.Off:
+		return 0
+	case !terms.Marked && u.CacheWrite == 0 && (u.Cached > 0 || terms.Least > 0 && u.Input >= terms.Least):
+		return u.Input // such a vendor does not report what it writes
+	}
+	return u.Cached + u.CacheWrite
 }
 
 // front is how many tokens stand in front of the turns, if the cache takes as much.

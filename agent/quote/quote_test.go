@@ -185,3 +185,42 @@ func TestSummary(t *testing.T) {
 		t.Error("a summary without a price has one")
 	}
 }
+
+func TestDiagnose(t *testing.T) {
+	kept := func(pieces []provider.Piece, u provider.Usage, terms provider.CacheTerms) Trace {
+		return Trace{Model: "anthropic/claude-opus-5-5", Level: provider.High, Prompt: *Fingerprint(provider.Outline{Pieces: pieces, Cache: terms}, u),
+			Until: WarmUntil(terms, u, at)}
+	}
+	marked := provider.CacheTerms{Marked: true, Keeps: 5 * time.Minute}
+	for _, tc := range []struct {
+		cause  provider.CacheCause
+		change func(*Trace, *Sent)
+	}{
+		{"", func(_ *Trace, s *Sent) { s.Usage.Cached = 3000 }},
+		{"", func(_ *Trace, s *Sent) { s.Usage.Cached = 2500 }},
+		{provider.MissedModel, func(_ *Trace, s *Sent) { s.Model = "anthropic/claude-sonnet-5" }},
+		{provider.MissedTools, func(_ *Trace, s *Sent) { s.Pieces = prompt(4001, 2000, 4000, 800, 400) }},
+		{provider.MissedSystem, func(_ *Trace, s *Sent) { s.Pieces = prompt(4000, 2001, 4000, 800, 400) }},
+		{provider.MissedMessage, func(_ *Trace, s *Sent) { s.Pieces = prompt(4000, 2000, 4001, 800, 400) }},
+		{provider.MissedMessage, func(_ *Trace, s *Sent) { s.Pieces = prompt(4000, 2000) }},
+		{provider.MissedSummary, func(b *Trace, s *Sent) { s.Pieces, b.Rebound = prompt(4000, 2000, 90), true }},
+		{provider.MissedLevel, func(_ *Trace, s *Sent) { s.Level = provider.Low }},
+		{provider.MissedExpired, func(_ *Trace, s *Sent) { s.Begun = at.Add(5 * time.Minute) }},
+		{provider.MissedVendor, func(*Trace, *Sent) {}},
+	} {
+		before := kept(prompt(4000, 2000, 4000), provider.Usage{Input: 3000, Cached: 2000, CacheWrite: 1000}, marked)
+		now := Sent{Model: before.Model, Level: before.Level, Pieces: prompt(4000, 2000, 4000, 800, 400), Begun: at.Add(time.Minute),
+			Usage: provider.Usage{Input: 3600, CacheWrite: 3600}}
+		tc.change(&before, &now)
+		expected, cause, why := Diagnose(before, now)
+		if expected != 3000 || cause != tc.cause || (why == "") != (cause == "") {
+			t.Errorf("want %q: %d expected, %q, %s", tc.cause, expected, cause, why)
+		}
+	}
+	if f := Fingerprint(provider.Outline{Pieces: prompt(1, 1), Cache: provider.CacheTerms{Off: true}}, provider.Usage{Input: 3000, Cached: 9}); f.Left != 0 {
+		t.Errorf("without a cache %d tokens are left in it", f.Left)
+	}
+	if f := Fingerprint(provider.Outline{}, provider.Usage{Input: 3000}); f != nil {
+		t.Errorf("of what is not known: %+v", f)
+	}
+}

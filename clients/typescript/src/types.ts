@@ -32,9 +32,23 @@ export type AuthState = {
 
 export type Block = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | MediaBlock;
 
+export type CacheCause = "model" | "level" | "tools" | "system" | "summary" | "message" | "expired" | "vendor";
+
+export type CacheMiss = {
+	cause: CacheCause;
+	why: string;
+	tokens: number;
+};
+
 export type CacheState = "kept" | "lost" | "cold" | "unknown";
 
 export type CacheTime = "5m" | "1h" | "off";
+
+export type CacheUse = {
+	expected_tokens: number;
+	cached_tokens: number;
+	misses?: CacheMiss[];
+};
 
 export type Capabilities = {
 	tools: boolean;
@@ -1570,6 +1584,7 @@ export interface Notifications {
 		limit?: string;
 		usage: Usage;
 		duration_ms: number;
+		cache_use?: CacheUse;
 		error?: Error;
 	};
 	summary: {
