@@ -16,6 +16,8 @@ export interface Sender {
 	/** Removes a prompt from the queue and steers the running turn with it. */
 	steerNow(turnId: string, text: string): Promise<void>;
 	resume(): void;
+	/** The text in the field changed. */
+	typed(text: string): void;
 	/** The prompts of the visible session, the newest last. */
 	prompts(): string[];
 }
@@ -74,6 +76,7 @@ export class Composer {
 
 	private typed(): void {
 		keep(`draft.${this.place}`, this.input.value || undefined);
+		this.sender.typed(this.input.value.trim());
 		this.draw();
 	}
 

@@ -1,6 +1,7 @@
-import { RpcError, type Client, type Message, type Methods, type Session, type SessionUpdate, type Update } from "../../clients/typescript/src/index.js";
+import { RpcError, type Client, type Message, type Methods, type Session, type SessionUpdate, type Summary, type Update } from "../../clients/typescript/src/index.js";
 import { byId, h, say } from "./dom.js";
 import { runHere } from "./demo.js";
+import { Divider, type Kept } from "./summary.js";
 import { Turn, type Acts } from "./turn.js";
 
 type Attached = Methods["session/attach"]["result"];
@@ -29,6 +30,9 @@ export class Conversation {
 	private readonly list = h("div", { class: "turns" });
 	private readonly scroll = byId("scroll");
 	private readonly latest = byId("latest");
+	private readonly dividers = new Map<string, { divider: Divider; summary: Summary }>();
+	private readonly turnOf = new Map<string, string>(); // ids of turns, by message
+	private waiting: Summary[] = []; // whose place is not loaded yet
 	private oldest: string | undefined; // message; undefined when all are shown
 	private held: Message[] = []; // of a turn whose beginning is not loaded yet
 	private fetching = false;
@@ -41,7 +45,7 @@ export class Conversation {
 	constructor(
 		private readonly client: Client,
 		readonly session: Session,
-		private readonly acts: Acts,
+		private readonly acts: Acts & Kept,
 		private readonly watcher: Watcher,
 	) {
 		byId("turns").replaceChildren(this.list);
@@ -107,10 +111,11 @@ export class Conversation {
 		this.running_ = a.open?.turn_id ?? "";
 		if (a.messages && fresh) {
 			this.oldest = a.more ? a.messages[0]?.id : undefined;
-			this.older(a.messages, false);
+			this.older(a.messages, false, a.summaries);
 		} else {
 			for (const m of a.messages ?? []) this.joined(m).message(m);
 			this.endOf(a.messages ?? []);
+			this.divide(a.summaries);
 		}
 		const { open } = a;
 		this.questions.clear();
@@ -140,6 +145,7 @@ export class Conversation {
 
 	private joined(m: Message): Turn {
 		const t = this.turn(m.turn_id);
+		this.turnOf.set(m.id, m.turn_id);
 		this.joins(t, m.joins);
 		return t;
 	}
@@ -173,7 +179,39 @@ export class Conversation {
 		return t;
 	}
 
+	/** Shows summaries in their places: each behind the message that was said last before it. */
+	private divide(list: Summary[] = []): void {
+		const all = [...this.waiting, ...list];
+		this.waiting = [];
+		for (const summary of all) {
+			const known = this.dividers.get(summary.summary_id);
+			if (known) {
+				known.divider.update((known.summary = summary));
+				continue;
+			}
+			const turn = this.turns.get(this.turnOf.get(summary.after) ?? "");
+			if (!turn) {
+				this.waiting.push(summary);
+				continue;
+			}
+			const divider = new Divider(summary, this.acts);
+			this.dividers.set(summary.summary_id, { divider, summary });
+			let at: Element = turn.el;
+			while (at.nextElementSibling?.classList.contains("divider")) at = at.nextElementSibling;
+			at.after(divider.el);
+		}
+	}
+
+	/** Changes what is known of summaries. */
+	private resummarise(change: (s: Summary) => Partial<Summary> | undefined): void {
+		for (const d of this.dividers.values()) {
+			const changed = change(d.summary);
+			if (changed) d.divider.update((d.summary = { ...d.summary, ...changed }));
+		}
+	}
+
 	private update(u: Update): void {
+		if ("message_id" in u.params && u.params.turn_id) this.turnOf.set(u.params.message_id, u.params.turn_id);
 		const t = u.params.turn_id ? this.turn(u.params.turn_id) : undefined;
 		switch (u.method) {
 			case "session_update":
@@ -188,6 +226,13 @@ export class Conversation {
 			case "notice":
 				t?.notice(u.params);
 				return;
+			case "summary":
+				this.resummarise((s) => (s.undoable ? { undoable: false } : undefined));
+				this.divide([{ ...u.params, undoable: u.params.turn_id === undefined }]);
+				return;
+			case "summary_undone":
+				this.resummarise((s) => (s.summary_id === u.params.summary_id ? { undone: true, undoable: false } : undefined));
+				return;
 		}
 		if (!t) return;
 		switch (u.method) {
@@ -197,8 +242,9 @@ export class Conversation {
 					t.el.remove();
 					this.turn(u.params.into).steered(u.params.content);
 				} else {
-					t.prompt(u.params.content, u.params.disposition === "queued" || u.params.disposition === "steered");
+					t.prompt(u.params.content, u.params.disposition === "queued" || u.params.disposition === "steered", u.params.message_id);
 				}
+				this.resummarise((s) => (s.undoable ? { undoable: false } : undefined));
 				break;
 			case "turn_start":
 				this.list.append(t.el); // a pending prompt moves to the end when its turn starts
@@ -291,7 +337,7 @@ export class Conversation {
 	}
 
 	/** Adds older messages, in order. A turn is shown when its beginning is loaded. */
-	private older(messages: Message[], above: boolean): void {
+	private older(messages: Message[], above: boolean, summaries: Summary[] = []): void {
 		const all = [...messages, ...this.held];
 		const begins = (m: Message) => m.role === "user" && !m.content.some((b) => b.type === "tool_result");
 		const first = this.oldest === undefined ? 0 : all.findIndex(begins);
@@ -305,12 +351,14 @@ export class Conversation {
 				this.turns.set(m.turn_id, t);
 				fragment.append(t.el);
 			}
+			this.turnOf.set(m.id, m.turn_id);
 			this.joins(t, m.joins);
 			t.message(m);
 		}
 		this.endOf(whole);
 		if (above) this.list.prepend(fragment);
 		else this.list.append(fragment);
+		this.divide(summaries);
 	}
 
 	private endOf(messages: Message[]): void {
@@ -326,11 +374,11 @@ export class Conversation {
 		if (this.fetching || !this.oldest) return;
 		this.fetching = true;
 		try {
-			const { messages, more } = await this.client.call("session/history", { session_id: this.session.id, before: this.oldest, limit: page });
+			const { messages, more, summaries } = await this.client.call("session/history", { session_id: this.session.id, before: this.oldest, limit: page });
 			this.oldest = more ? messages[0]?.id : undefined;
 			const height = this.scroll.scrollHeight;
 			const at = this.scroll.scrollTop;
-			this.older(messages, true);
+			this.older(messages, true, summaries);
 			// If the browser anchors the scroll position itself, the place has moved already.
 			if (this.scroll.scrollTop === at) this.scroll.scrollTop = at + this.scroll.scrollHeight - height;
 		} catch (error) {

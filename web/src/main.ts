@@ -1,6 +1,6 @@
 // The page connects the parts and has their shared state. The address says what is shown: a session (#/ID), a view (#/usage), or a new
 // session (#/).
-import { Client, webSocket, type Methods, type State } from "../../clients/typescript/src/index.js";
+import { Client, webSocket, type Message, type Methods, type State, type Summary } from "../../clients/typescript/src/index.js";
 import { coded } from "./approval.js";
 import { Asides } from "./aside.js";
 import { Composer, type How } from "./composer.js";
@@ -16,6 +16,7 @@ import { wrapped } from "./markdown.js";
 import { badgeText, notify, onBadge, unseen } from "./notify.js";
 import { closePopover, popover } from "./popover.js";
 import { promptCost } from "./price.js";
+import { askAbove, QuoteLine } from "./quote.js";
 import { Raw } from "./raw.js";
 import { Sessions } from "./sessions.js";
 import { Settings } from "./settings.js";
@@ -45,6 +46,7 @@ class App {
 	private readonly picker: Picker;
 	private readonly keys: Keys;
 	private readonly setup: SetupControl;
+	private readonly quote: QuoteLine;
 	private readonly views: Record<string, View>;
 	private view: View | undefined;
 	private readonly meter = new Meter();
@@ -84,6 +86,11 @@ class App {
 			open: (id) => this.go(id),
 			focus: () => this.composer.focus(),
 		});
+		this.quote = new QuoteLine(this.client, {
+			session: () => (this.running === "idle" ? this.conversation?.session.id : undefined),
+			only: () => this.nextOnly && { model_id: this.nextOnly.model_id, ...(this.nextOnly.level && { thinking_level: this.nextOnly.level }) },
+			compact: () => this.compact(),
+		}, askAbove);
 		this.composer = new Composer({
 			inSession: () => this.conversation !== undefined,
 			send: (text, how) => this.send(text, how),
@@ -94,6 +101,7 @@ class App {
 			},
 			resume: () => void this.queue({ resume: true }),
 			prompts: () => this.conversation?.prompts() ?? [],
+			typed: (text) => this.quote.typed(text),
 		});
 		this.picker = new Picker(this.client, {
 			sessionId: () => this.conversation?.session.id,
@@ -194,6 +202,15 @@ class App {
 				const { messages } = await this.client.call("session/history", { session_id: session.id, limit: 10 });
 				return messages.find((m) => m.id === message)?.content.find((b) => b.block === block);
 			},
+			pin: async (message_id, on) => {
+				const { pinned } = await this.client.call(on ? "message/pin" : "message/unpin", { session_id: session.id, message_id });
+				this.change({ pinned });
+			},
+			pinned: () => this.info?.pinned ?? [],
+			covered: (summary) => this.covered(session.id, summary),
+			undo: (summary_id) => this.client.call("session/uncompact", { session_id: session.id, summary_id }),
+			forkBefore: async (summary_id) => this.go((await this.client.call("session/fork", { session_id: session.id, summary_id })).session_id),
+			modelName: (id) => this.picker.model(id)?.name ?? id,
 			answer: (confirm_id, ruling) => this.client.call("confirm/answer", { session_id: session.id, confirm_id, ...ruling }),
 		}, {
 			running: (state) => {
@@ -362,6 +379,28 @@ class App {
 		this.go(made.session_id);
 	}
 
+	/** The messages that a summary covers. */
+	private async covered(session_id: string, s: Summary): Promise<Message[]> {
+		const found: Message[] = [];
+		let before: string | undefined;
+		for (;;) {
+			const { messages, more } = await this.client.call("session/history", { session_id, limit: 1000, ...(before && { before }) });
+			found.unshift(...messages);
+			const first = found.findIndex((m) => m.id === s.from);
+			before = messages[0]?.id;
+			if (first < 0 && more && before) continue;
+			const last = found.findIndex((m) => m.id === s.upto);
+			return found.slice(Math.max(first, 0), last < 0 ? undefined : last + 1);
+		}
+	}
+
+	private async compact(): Promise<void> {
+		const session_id = this.conversation?.session.id;
+		if (!session_id) return;
+		const { compacted } = await this.client.call("session/compact", { session_id });
+		say(compacted ? "Summarised" : "There was nothing to summarise");
+	}
+
 	/** What continuing the last turn would do. Asking for it costs nothing. */
 	private async preview(session_id: string, model_id: string): Promise<Preview> {
 		const { parts } = await this.client.call("session/continue", { session_id, dry_run: true });
@@ -501,6 +540,10 @@ class App {
 		});
 		popover(from, "Session", h("div", {},
 			h("form", { class: "field", onsubmit: (e) => void rename(e) }, title, h("button", { class: "btn", type: "submit" }, "Rename")),
+			h("div", { class: "acts" }, button("Summarise earlier turns", "quiet", () => {
+				closePopover();
+				void this.compact().catch((error: Error) => this.composer.fail(error.message));
+			})),
 			h("div", { class: "acts" }, remove)), "small");
 	}
 

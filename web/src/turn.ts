@@ -1,7 +1,7 @@
 import type { Block, Message, Notifications } from "../../clients/typescript/src/index.js";
 import { Answer } from "./answer.js";
 import type { Question, Ruling } from "./approval.js";
-import { copy, h, iconButton } from "./dom.js";
+import { copy, h, iconButton, say } from "./dom.js";
 import { troubleCard, type Ways } from "./failure.js";
 import { twiceASecond } from "./frames.js";
 import { chip, type Reasoning } from "./levels.js";
@@ -30,6 +30,9 @@ export interface Acts extends Ways {
 	/** What can be done with a parked turn. */
 	parked(turnId: string): ParkedWays;
 	media(messageId: string, block: number): Promise<Block | undefined>;
+	/** Keeps a message word for word behind every summary, or no longer. */
+	pin(messageId: string, on: boolean): Promise<unknown>;
+	pinned(): string[];
 	answer(confirmId: string, ruling: Ruling): Promise<unknown>;
 }
 
@@ -53,6 +56,7 @@ export class Turn {
 	private readonly pictures = new Map<string, HTMLElement>(); // images of the model, by message and block
 	private readonly times = { think: 0, tool: 0, void: 0 };
 	private content: Block[] = [];
+	private promptId = "";
 	private lastMessage = "";
 	private model: { provider: string; id: string } | undefined;
 	private payer: Payer | undefined;
@@ -68,8 +72,9 @@ export class Turn {
 		this.el.dataset["turn"] = id;
 	}
 
-	prompt(content: Block[], waits: boolean): void {
+	prompt(content: Block[], waits: boolean, id = ""): void {
 		this.content = content;
+		this.promptId = id;
 		this.fill(this.said, content);
 		this.el.hidden = waits;
 	}
@@ -220,7 +225,7 @@ export class Turn {
 	/** Shows a message of a snapshot or of the history. */
 	message(m: Message): void {
 		if (m.role === "user" && !m.content.some((b) => b.type === "tool_result")) {
-			this.prompt(m.content, m.queued === true);
+			this.prompt(m.content, m.queued === true, m.id);
 			return;
 		}
 		if (m.model && m.reasoning && this.by.hidden) this.start(m.model, m.reasoning, m.payer, m.ts);
@@ -353,11 +358,25 @@ export class Turn {
 			...(reason === "end_turn" ? [] : [h("span", { class: "end" }, limit ? `${reason}: ${limit}` : reason)]),
 			...(ribbon ? [ribbon] : []),
 			...facts.map((f) => h("span", {}, f)),
-			h("span", { class: "acts" }, copier,
+			h("span", { class: "acts" }, ...(this.promptId ? [this.pinButton()] : []), copier,
 				...(this.lastMessage ? [iconButton("fork", "Fork from here", () => this.acts.fork(this.lastMessage))] : []),
 				...(this.content.length ? [iconButton("redo", "Ask again", () => this.acts.again(this.content))] : [])),
 		);
 		this.foot.hidden = false;
+	}
+
+	private pinButton(): HTMLElement {
+		const pin = iconButton("pin", "", () => {
+			const on = pin.getAttribute("aria-pressed") !== "true";
+			this.acts.pin(this.promptId, on).then(() => show(on), (error: Error) => say(error.message));
+		});
+		const show = (on: boolean) => {
+			pin.setAttribute("aria-pressed", String(on));
+			pin.setAttribute("aria-label", "Pin the prompt");
+			pin.title = on ? "The prompt is pinned: summaries keep it word for word" : "Pin the prompt: summaries keep it word for word";
+		};
+		show(this.acts.pinned().includes(this.promptId));
+		return pin;
 	}
 
 	/** How the seconds were spent. */

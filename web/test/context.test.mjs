@@ -1,0 +1,69 @@
+// What the model gets of a long conversation, and what the next prompt costs: summaries that open, pins, undo, the quote.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { ask, browser, look, open, serve, vendor } from "./harness.mjs";
+
+let chrome;
+let daemon;
+let model;
+before(async () => {
+	model = await vendor((prompt) => ({ text: [prompt.includes("ummar") ? "Goal: compare dates." : `${"The second. ".repeat(200)}`] }));
+	[chrome, daemon] = await Promise.all([browser(), serve({ env: model.env })]);
+});
+after(async () => {
+	await chrome.close();
+	await daemon.close();
+	await model.close();
+});
+
+test("a summary opens: its text, what it covers, a pin, undo, and a fork before it", async () => {
+	const page = await open(chrome, daemon.url);
+	for (const month of ["March", "April", "May", "June"]) await ask(page, `Which is later, ${month} or July? ${"Think well. ".repeat(300)}`);
+	const pin = page.locator(".turn").first().getByRole("button", { name: "Pin the prompt" });
+	await pin.click();
+	await page.waitForFunction(() => document.querySelector(".turn .foot button[aria-pressed=true]"));
+	await page.click("#menu-session");
+	await page.getByRole("button", { name: "Summarise earlier turns" }).click();
+	const line = page.locator(".divider");
+	await line.waitFor();
+	assert.match(await line.innerText(), /^Compacted[\s\S]*tok[\s\S]*\d+ messages/);
+	await line.locator("summary").click();
+	assert.match(await line.innerText(), /messages are covered by this summary\. Written by Claude Opus 5\.5 for \$/);
+	await line.locator(".covers li", { hasText: "March or July" }).getByText("pinned: kept as it is").waitFor();
+	await line.getByRole("button", { name: "Pin this message", exact: true }).first().click();
+	await line.locator(".covers [aria-pressed=true]").nth(1).waitFor();
+	await look(page, "summary");
+	await page.reload();
+	await line.waitFor();
+	await line.locator("summary").click();
+	await line.getByRole("button", { name: "Undo" }).click();
+	await line.getByText("Compacted, undone").waitFor();
+	assert.equal(await line.getByRole("button", { name: "Undo" }).count(), 0);
+	const here = page.url();
+	await line.getByRole("button", { name: "Fork before it" }).click();
+	await page.waitForFunction((url) => location.href !== url, here);
+	await page.locator(".turn").nth(3).waitFor();
+	assert.equal(await page.locator(".divider").count(), 0, "the fork has no summary");
+	page.check();
+	await page.context().close();
+});
+
+test("an expensive prompt says what it costs before it is sent", async () => {
+	const page = await open(chrome, daemon.url);
+	await ask(page, `Which is later, May or July? ${"Think well. ".repeat(2000)}`);
+	await page.evaluate(() => localStorage.setItem("thinkd.ask_above", "0.001"));
+	const line = page.locator("#quote");
+	await page.fill("#in", "And August?");
+	await line.waitFor();
+	assert.match(await line.innerText(), /: \$[\d.]+( to \$[\d.]+)?\./);
+	await line.getByRole("button", { name: "Details" }).click();
+	const box = page.locator(".pop", { hasText: "What the next prompt costs" });
+	assert.match(await box.innerText(), /Turns\s+[\d,]+[\s\S]*Likely cost of the turn\s+\$/);
+	await look(page, "quote");
+	await page.keyboard.press("Escape");
+	await page.fill("#in", "");
+	await line.waitFor({ state: "hidden" });
+	page.check();
+	await page.context().close();
+});
