@@ -291,10 +291,13 @@ func Cancelled(err error) bool { return errors.Is(err, errNoSummary) }
 
 // Uncompact undoes the newest summary: models are sent the messages that it replaced, and the prompt cache may still have them. An
 // id names the summary that is meant; empty: the newest. It is possible until somebody says something. It returns the summary,
-// whose end is on disk. Errors: ErrBusy, ErrCompacting, ErrNotUndoable, and those of the store.
+// whose end is on disk. Of a summary that was undone, and that is the newest, it is a success. Errors: ErrBusy, ErrCompacting, ErrNotUndoable, and those of the store.
 func (a *Agent) Uncompact(ctx context.Context, id session.SummaryID) (session.SummaryID, error) {
 	return ask(ctx, a, func(s *state) (session.SummaryID, error) {
 		newest := s.view.Undoable()
+		if all := s.view.Summaries(); id != "" && s.view.Undone() && all[len(all)-1].ID == id {
+			return id, nil // the request came twice
+		}
 		switch {
 		case s.run != nil || s.mayStart():
 			return "", ErrBusy

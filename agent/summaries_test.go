@@ -133,6 +133,9 @@ func TestUndoSendsTheSameBytes(t *testing.T) {
 			if _, err := s.agent(s.id).Uncompact(t.Context(), ""); err != ErrNotUndoable {
 				t.Errorf("undone twice: %v", err)
 			}
+			if again, err := s.agent(s.id).Uncompact(t.Context(), undone); again != undone || err != nil {
+				t.Errorf("the same undo again: %s, %v", again, err)
+			}
 			s.refused()
 		})
 	}

@@ -238,6 +238,9 @@ func TestEnter(t *testing.T) {
 		"/sessions dates":  `session/list {"limit":200,"query":"dates"}`,
 		"/fork":            `session/fork {"session_id":"S"}`,
 		"/compact":         `session/compact {"session_id":"S"}`,
+		"/uncompact":       `session/uncompact {"session_id":"S"}`,
+		"/summary":         `session/summaries {"limit":1,"session_id":"S"}`,
+		"/pin":             `session/history {"limit":40,"session_id":"S"}`,
 		"/continue":        `session/continue {"session_id":"S"}`,
 		"/resume":          `session/queue {"resume":true,"session_id":"S"}`,
 		"/nothing":         "",
@@ -290,6 +293,53 @@ func TestFootNamesAnsweringModel(t *testing.T) {
 	c = told(t, append(updates, "session_update", `{"model":{"provider":"a","id":"b"}}`)...)
 	if c.other != "" || c.payer != (payer{}) {
 		t.Errorf("after a change: %q, %+v", c.other, c.payer)
+	}
+}
+
+// A summary is one line, which /summary opens. /pin pins the selected message, or unpins it.
+func TestSummary(t *testing.T) {
+	d := newDesk(t, 200, 24)
+	d.tell("notice", map[string]any{"severity": "info", "kind": "compacting", "message": "4 earlier messages are being summarised"})
+	sum := map[string]any{"summary_id": "Y", "messages": 38, "text": "Goal: dates.\nOpen: tests.", "model_id": "openai/gpt-5.4-mini", "tokens_before": 181000, "tokens_after": 9000,
+		"pinned": []string{"M"}, "usage": map[string]any{"cost": map[string]any{"amount": 0.15, "currency": "USD"}}}
+	d.tell("summary", sum)
+	d.tell("notice", map[string]any{"severity": "info", "kind": "compacted", "message": "models get a summary"})
+	head := "≡ Summary of 38 messages · 181k to 9.0k tokens · openai/gpt-5.4-mini · 0.1500 USD"
+	want := []string{"· 4 earlier messages are being summarised", "· " + head + " · /summary shows it, /uncompact undoes it until the next prompt"}
+	if diff := cmp.Diff(want, d.whole(400, plain)); diff != "" {
+		t.Errorf("printed (-want +got):\n%s", diff)
+	}
+	d.enter("/summary", false)
+	d.requests()
+	sum["undoable"] = true
+	list, err := json.Marshal(map[string]any{"summaries": []any{sum}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.answer(string(list), nil)
+	text := strings.Join(d.whole(400, plain), "\n")
+	for _, part := range []string{head + "\n", "Goal: dates.\n", "Open: tests.\n", "Pinned messages that stay whole: 1\n", "/uncompact undoes it"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q lacks %q", text, part)
+		}
+	}
+	d.tell("summary_undone", map[string]any{"summary_id": "Y"})
+	if text := strings.Join(d.whole(400, plain), "\n"); !strings.Contains(text, "the summary was undone") {
+		t.Errorf("%q", text)
+	}
+
+	d.enter("/pin", false)
+	d.requests()
+	d.answer(`{"messages":[{"id":"A","role":"user","content":[{"type":"text","text":"one"}],"pinned":true},{"id":"B","role":"assistant","content":[{"type":"text","text":"two"}]}]}`, nil)
+	if !strings.Contains(d.content(), "user, pinned") {
+		t.Errorf("the list:\n%s", d.content())
+	}
+	d.press("up")
+	d.press("enter")
+	d.sent(`message/unpin {"message_id":"A","session_id":"S"}`)
+	d.answer(`{"pinned":[],"applies":"next_summary"}`, nil)
+	if text := strings.Join(d.whole(400, plain), "\n"); !strings.Contains(text, "unpinned, from the next summary on: one") {
+		t.Errorf("%q", text)
 	}
 }
 
