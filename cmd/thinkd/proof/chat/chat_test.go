@@ -249,7 +249,7 @@ func TestChatKeys(t *testing.T) {
 	p.holds(`^> One\.`)
 	p.rests()
 	p.say("/compact")
-	p.holds(`^· models get a summary`)
+	p.holds(`^· ≡ Summary of \d+ messages`)
 	p.say("/sessions")
 	p.shows(`^  Which date is later\?.*\n(?s:.*)1 of 3`)
 	p.press("End")
