@@ -125,7 +125,7 @@ func (s *state) restore(t *session.Turn, now time.Time) error {
 		return err
 	}
 	p := t.Parked
-	s.run = &turn{Turn: t, choice: c, log: s.log.With("turn", t.ID), usage: t.Usage, restarted: p.Restarted, paidBy: cmp.Or(p.Payer, t.Start.Payer)}
+	s.run = &turn{Turn: t, choice: c, log: s.log.With("turn", t.ID), usage: t.Usage, restarted: p.Restarted, paidBy: cmp.Or(p.Payer, t.Now().Payer)}
 	s.run.begun = now.Add(-s.run.ran(now))
 	for _, m := range t.Messages {
 		if m.End != nil {

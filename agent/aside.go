@@ -93,6 +93,9 @@ func (s *state) asideChoice(o session.Override) (choice, error) {
 	if s.run != nil {
 		set.Model = s.run.ref()
 	}
+	if o == (session.Override{}) {
+		return v.next(set, o)
+	}
 	return v.decide(set, o)
 }
 

@@ -3,8 +3,10 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/thinkd/thinkd/agent/fault"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
@@ -107,8 +109,8 @@ func (s *state) warnRetirement() {
 	}
 }
 
-// before is the turn before the running one that a model answered, nil if there is none.
-func (s *state) before() *session.Turn { return s.conversation().answered(s.run.Turn) }
+// before is what a model answered before the running section of the turn, nil if there is nothing.
+func (s *state) before() *session.Section { return s.conversation().answered(s.run.Turn) }
 
 // contextUsed is how many tokens the next call is about to send.
 func (s *state) contextUsed() int {
@@ -121,7 +123,7 @@ func (s *state) contextUsed() int {
 func (s *state) served(ev provider.Served) {
 	r := s.run
 	now := s.cfg.Catalog.Served(r.model, ev.Model)
-	r.answering = answering{row: now.Row, by: &session.Served{Requested: r.Start.Model, Sent: r.model.ID, Model: ev.Model, Host: ev.Host, Other: now.Other}}
+	r.answering = answering{row: now.Row, by: &session.Served{Requested: r.ref(), Sent: r.model.ID, Model: ev.Model, Host: ev.Host, Other: now.Other}}
 	if !now.Other {
 		return
 	}
@@ -137,7 +139,7 @@ func (s *state) served(ev provider.Served) {
 // checkPayer warns before a call that is paid by somebody else than the session's call to the same provider before it.
 func (s *state) checkPayer() {
 	r := s.run
-	now := s.cfg.payer(r.model.Provider)
+	now := s.cfg.payer(r.model.Provider, r.key)
 	was := r.paidBy
 	if was == nil {
 		was = s.paidBefore()
@@ -152,13 +154,75 @@ func (s *state) checkPayer() {
 	s.tell(r.ID, warn(noticePayer, text))
 }
 
-// paidBefore is who paid for the session's last turn with the running turn's provider, nil if that is not known.
-func (s *state) paidBefore() *session.Payer {
-	for i := len(s.view.Turns) - 1; i >= 0; i-- {
-		t := s.view.Turns[i]
-		if t != s.run.Turn && t.Start != nil && t.Start.Payer != nil && t.Start.Model.Provider == s.run.model.Provider {
-			return t.Start.Payer
+// paidBefore is who paid for the session's last calls to the running turn's provider, nil if that is not known.
+func (s *state) paidBefore() (by *session.Payer) {
+	for _, t := range slices.Backward(s.view.Turns) {
+		for _, part := range t.Sections() {
+			if part.Start != nil && part.Start.Payer != nil && part.Start != s.run.Now() && part.Start.Model.Provider == s.run.model.Provider {
+				by = part.Start.Payer
+			}
+		}
+		if by != nil {
+			break
 		}
 	}
-	return nil
+	return by
+}
+
+// fellBack is what clients see of the switch from a choice to that of the running turn. What becomes of earlier thinking is counted as
+// Explain does, except that nothing is read from files.
+func (s *state) fellBack(was choice, why *session.Failure, continues bool) feed.FellBack {
+	now, v := s.run.choice, s.conversation()
+	e := feed.FellBack{From: was.shown(), To: now.shown(), Key: now.key, Reason: feed.Returned, Error: why, Continues: continues,
+		Cache: v.cached(v.answered(s.run.Turn), now), PriceFactor: v.priceFactor(was.model, now.model)}
+	if why != nil {
+		e.Reason = feed.SwitchReason(why.Kind)
+	}
+	if now.payer != nil {
+		e.Payer = &now.payer.Payer
+	}
+	if api, ok := now.provider.(provider.Converter); ok {
+		if c, err := api.Convert(v.requestFor(now)); err == nil {
+			e.Thinking = feed.NewThoughts(c)
+		}
+	}
+	return e
+}
+
+// noticeModel tells what people should know of the model that the turn runs with from now on.
+func (s *state) noticeModel() {
+	r := s.run
+	d := r.decision
+	if r.model.Provider == s.cfg.Simulator && !s.notified.simulator {
+		s.notified.simulator = true
+		s.tell(r.ID, inform(noticeSimulator, "the answers come from the built-in simulator, not from a model"))
+	}
+	clamp := fmt.Sprint(r.model.Ref(), d.Requested, d.Effective, d.Reason)
+	if clamp != s.notified.clamp {
+		s.notified.clamp = clamp
+		switch d.Reason {
+		case provider.LevelNotSupported:
+			s.tell(r.ID, inform(noticeClamped, fmt.Sprintf("%s has no level %s: %s applies; it has %v",
+				r.model.Ref(), d.Requested, d.Effective, d.Supported)))
+		case provider.OffNotSupported:
+			s.tell(r.ID, warn(noticeOff, fmt.Sprintf("%s cannot be off: %s applies", r.model.Ref(), d.Effective)))
+		}
+	}
+	s.noticeUnpriced()
+	s.warnRetirement()
+	if len(s.view.Session.Tools) > 0 && r.model.Known && !r.model.Tools {
+		s.tell(r.ID, inform(string(provider.NoticeOverride), r.model.Ref()+" does not support tools, so it gets none"))
+	}
+}
+
+// noticeUnpriced tells that a budget of money cannot see what a model costs.
+func (s *state) noticeUnpriced() {
+	r, l := s.run, s.cfg.Limits
+	if l.TurnBudget.Cost == 0 && l.SessionBudget.Cost == 0 || r.model.Price != nil || r.model.Provider == s.cfg.Simulator ||
+		s.notified.unpriced == r.ref() {
+		return
+	}
+	s.notified.unpriced = r.ref()
+	s.tell(r.ID, warn(noticePriceUnknown,
+		fmt.Sprintf("the price of %s is not known: the budget of money does not see what it costs", r.model.Ref())))
 }

@@ -22,6 +22,13 @@ func (s *state) callModel() {
 		s.tell(r.ID, feed.UsageTotal{Usage: s.usage()})
 	}
 	r.calls++
+	r.tried = nil
+	s.newCall()
+}
+
+// newCall makes a call that is not a retry: the first of a model call, or the first with another link of the turn's chain.
+func (s *state) newCall() {
+	r := s.run
 	r.tries, r.suspects, r.trial, r.emptied = 1, nil, nil, false
 	if !s.compactBefore() {
 		s.startCall()
@@ -93,6 +100,14 @@ func (v conversation) countedSince() (input int, ok bool) {
 	return 0, false
 }
 
+// current is what a call is made with: as the running turn, or else as the next one.
+func (s *state) current() (choice, error) {
+	if s.run != nil {
+		return s.run.choice, nil
+	}
+	return s.conversation().next(s.view.Session.Settings, session.Override{})
+}
+
 // compact begins a compaction; dropCompaction ends it, and Close waits for it.
 func (s *state) compact(p transcript.Passage, over func(error)) {
 	set := s.view.Session.Settings
@@ -104,6 +119,9 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 	}
 	if set.Model == set.Agent.CompactModel {
 		p.FitWindow(c.model.Window)
+	}
+	if now, err := s.current(); err == nil && now.ref() == set.Model {
+		c.key = now.key
 	}
 	if err == nil && c.provider == nil {
 		err = &provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth, Message: "no such provider is configured"}
@@ -125,10 +143,10 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 		return
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	now := &compacting{Call: summary.Call{Model: c.model, Provider: c.provider, Decision: c.decision, Passage: p, Keep: set.KeepAlive, Served: s.summariser(c.model), Now: s.cfg.Now},
+	summing := &compacting{Call: summary.Call{Model: c.model, Provider: c.provider, Decision: c.decision, Passage: p, Keep: set.KeepAlive, Served: s.summariser(c.model), Now: s.cfg.Now},
 		id: id, turn: turn, begun: s.cfg.Now(), said: make(chan summary.Result, 1), stop: stop, over: over}
 	s.uses(c)
-	s.compacting = now
+	s.compacting = summing
 	s.busy.Store(true)
 	limits := s.cfg.patient(c.model.Provider)
 	patience := summary.Patience{Headers: limits.Headers, Quiet: limits.QuietBytes, Whole: limits.TurnTime}
@@ -140,16 +158,16 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 			if p := recover(); p != nil {
 				sum.Err = fault.Panicked(log, "provider", p)
 			}
-			now.said <- sum
+			summing.said <- sum
 		}()
-		sum = now.Run(ctx, patience)
+		sum = summing.Run(ctx, patience)
 	})
 }
 
 // summaryModel is the model that is asked for a summary: that of the session's agent, if it can be called, or that of the running turn or
 // the session.
 func (s *state) summaryModel() provider.Model {
-	if ref := s.view.Session.Agent.CompactModel; ref != (session.ModelRef{}) && s.cfg.Provider(ref.Provider) != nil {
+	if ref := s.view.Session.Agent.CompactModel; ref != (session.ModelRef{}) && s.cfg.Provider(ref.Provider) != nil && s.conversation().egress(ref.Provider) == nil {
 		if m := s.cfg.Catalog.Model(ref.Provider, ref.ID); gone(m) == nil {
 			return m
 		}
@@ -157,8 +175,8 @@ func (s *state) summaryModel() provider.Model {
 	if s.run != nil {
 		return s.run.model
 	}
-	model := s.view.Session.Model
-	return s.cfg.Catalog.Model(model.Provider, model.ID)
+	c, _ := s.current()
+	return c.model
 }
 
 // summariser decides on the model that writes a summary, for the goroutine of the call.
@@ -175,9 +193,10 @@ func (s *state) summariser(asked provider.Model) func(provider.Served) (provider
 
 // planned chooses what is summarised; ok is false if there is nothing.
 func (s *state) planned(kept int) (p transcript.Passage, ok bool) {
-	model, running := s.view.Session.Model, (*session.Turn)(nil)
+	now, _ := s.current()
+	model, running := now.ref(), (*session.Turn)(nil)
 	if s.run != nil {
-		model, running = s.run.ref(), s.run.Turn
+		running = s.run.Turn
 	}
 	return s.conversation().share(model).Plan(running, kept, s.cfg.Catalog.Model(model.Provider, model.ID).Window)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/budget"
+	"github.com/thinkd/thinkd/agent/egress"
 	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
@@ -93,8 +94,14 @@ type Config struct {
 
 	// Payer is who pays for a provider's calls as they would be made now, with a name of the account that tells two keys
 	// apart and says nothing about them. Nil, or nil from it: not known. It is called before each call, by several agents in
-	// parallel, and must return soon.
-	Payer func(providerID string) *session.Payer
+	// parallel, and must return soon. key names a key of the provider; empty: its first.
+	Payer func(providerID, key string) *session.Payer
+
+	// Fallbacks are called in order if a session's model cannot be called, unless the session has its own.
+	Fallbacks []session.Link
+
+	// Egress are the labels of a provider, which say where its data goes: see package egress. nil: no provider has any.
+	Egress func(providerID string) []string
 
 	// OnOther is what happens in sessions that do not say when another model answers; empty: a notice.
 	OnOther provider.OtherModel
@@ -259,11 +266,25 @@ func (cfg Config) address(providerID string) string {
 }
 
 // payer is who pays for the calls to a provider now.
-func (cfg Config) payer(providerID string) *session.Payer {
+func (cfg Config) payer(providerID, key string) *session.Payer {
 	if cfg.Payer == nil {
 		return nil
 	}
-	return cfg.Payer(providerID)
+	return cfg.Payer(providerID, key)
+}
+
+// provider finds a provider for a session with these settings, nil if there is none. Each call of a session gets its provider here, so
+// nothing goes to one outside the session's egress.
+func (cfg Config) provider(set session.Settings, providerID string) provider.Provider {
+	return egress.Guard(cfg.Provider(providerID), set.Egress, providerID, cfg.egress(providerID))
+}
+
+// egress are the labels of a provider.
+func (cfg Config) egress(providerID string) []string {
+	if cfg.Egress == nil {
+		return nil
+	}
+	return cfg.Egress(providerID)
 }
 
 // patient is the limits for a provider's calls.

@@ -3,12 +3,15 @@ package agent
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent/budget"
+	"github.com/thinkd/thinkd/agent/egress"
+	"github.com/thinkd/thinkd/agent/fallback"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/forecast"
 	"github.com/thinkd/thinkd/agent/quote"
@@ -27,6 +30,17 @@ type choice struct {
 	address  string     // of the provider
 
 	payer *session.Payer // nil: not known
+
+	first   session.Link     // of the chain: what was asked for
+	key     string           // the name of the provider's key; empty: its first
+	instead *session.Instead // nil: it is the first choice
+}
+
+func (c choice) link() session.Link { return session.Link{Model: c.ref(), Key: c.key} }
+
+// start is what a turn that runs with the choice has in the log.
+func (c choice) start() session.TurnStart {
+	return session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address, Payer: c.payer, Key: c.key, Instead: c.instead}
 }
 
 func (c choice) ref() session.ModelRef { return refOf(c.model) }
@@ -63,12 +77,99 @@ func (v conversation) decide(set session.Settings, o session.Override) (choice, 
 	return c, nil
 }
 
+// next chooses what the next turn starts with: what decide does, or the fallback that the session stays with. See [fallback.Returns].
+func (v conversation) next(set session.Settings, o session.Override) (choice, error) {
+	c, err := v.decide(set, o)
+	last := v.lastStart(nil)
+	if err != nil || last == nil || last.Instead == nil {
+		return c, err
+	}
+	link, ok := fallback.Stays(last, v.chain(c.first, set, o))
+	if !ok {
+		return c, nil
+	}
+	stay, err := v.decideLink(link, c.first, set, o)
+	if err != nil || v.callable(stay) != nil || fallback.Returns(*last.Instead, v.cfg.Now(), func() (bool, bool) { return quote.Cheaper(v.quote(c), v.quote(stay)) }) {
+		return c, nil
+	}
+	stay.instead = last.Instead
+	return stay, nil
+}
+
+// chain has the links of a turn whose first choice is first.
+func (v conversation) chain(first session.Link, set session.Settings, o session.Override) []session.Link {
+	links := v.cfg.Fallbacks
+	for _, stated := range []*[]session.Link{set.Fallbacks, o.Fallbacks} {
+		if stated != nil {
+			links = *stated
+		}
+	}
+	return fallback.Chain(first, links)
+}
+
+// decideLink decides for a link of a chain. A level that its model lacks never refuses a fallback.
+func (v conversation) decideLink(l, first session.Link, set session.Settings, o session.Override) (choice, error) {
+	o.Model, o.Level = &l.Model, cmp.Or(l.Level, o.Level)
+	c, err := v.decide(set, o)
+	if _, lacks := errors.AsType[*provider.LevelError](err); lacks {
+		set.Fallback = provider.Downgrade
+		c, err = v.decide(set, o)
+	}
+	c.first = first
+	if c.key = l.Key; c.key != "" {
+		c.payer = v.cfg.payer(l.Model.Provider, l.Key)
+		c.cache = v.cached(v.answered(nil), c)
+	}
+	return c, err
+}
+
+// callable returns why a choice cannot be called, nil if it may be possible.
+func (v conversation) callable(c choice) error {
+	if c.provider == nil {
+		return &provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth, Message: "no such provider is configured"}
+	}
+	return cmp.Or(gone(c.model), v.egress(c.model.Provider))
+}
+
+// egress returns why the session may not send anything to a provider, nil if it may.
+func (v conversation) egress(providerID string) error {
+	return egress.Check(v.view.Session.Egress, providerID, v.cfg.egress(providerID))
+}
+
+// quote is what the next prompt with a choice will cost, without its content. No file is read for it.
+func (v conversation) quote(c choice) quote.Quote {
+	return v.draft(c, nil).Quote(func(*provider.Request) {}).Next
+}
+
+// priceFactor says how many times as much output costs at one model as at another, nil if that is not known.
+func (v conversation) priceFactor(from, to provider.Model) *float64 {
+	const tokens = 1_000_000
+	now := v.cfg.Now()
+	was, is := from.Price.Cost(provider.Usage{Output: tokens}, now), to.Price.Cost(provider.Usage{Output: tokens}, now)
+	if was == nil || is == nil || was.Amount == 0 {
+		return nil
+	}
+	factor := is.Amount.Units() / was.Amount.Units()
+	return &factor
+}
+
+// lastStart is what the newest turn that started ran with at last, except but; nil: none has started.
+func (v conversation) lastStart(but *session.Turn) *session.TurnStart {
+	for _, t := range slices.Backward(v.view.Turns) {
+		if t != but && t.Start != nil {
+			return t.Now()
+		}
+	}
+	return nil
+}
+
 func (cfg Config) decideFor(set session.Settings, o session.Override, kept func(provider.Model) provider.Model) (choice, error) {
 	ref := set.Model
 	if o.Model != nil {
 		ref = *o.Model
 	}
-	c := choice{model: kept(cfg.Catalog.Model(ref.Provider, ref.ID)), provider: cfg.Provider(ref.Provider), address: cfg.address(ref.Provider), payer: cfg.payer(ref.Provider)}
+	c := choice{model: kept(cfg.Catalog.Model(ref.Provider, ref.ID)), provider: cfg.provider(set, ref.Provider), address: cfg.address(ref.Provider), payer: cfg.payer(ref.Provider, ""),
+		first: session.Link{Model: ref, Level: o.Level}}
 	from := registry.Sources{Turn: o.Level, Session: set.Level, Agent: override(set.Agent), Config: cfg.Level,
 		Policy: set.Fallback, Display: cmp.Or(o.Display, set.Display)}
 	if cfg.Defaults != nil {
@@ -125,11 +226,14 @@ func resolveAgain(d provider.Decision, m provider.Model) (provider.Decision, err
 
 // started is the choice of a turn that another process has started. The model, the level and the API stay the same.
 func (v conversation) started(t *session.Turn) (choice, error) {
-	ref := t.Start.Model
-	was := t.Start.Reasoning
+	start := t.Now()
+	ref, was := start.Model, start.Reasoning
 	was.Control.Display = cmp.Or(t.Prompt.Override.Display, v.view.Session.Display)
-	c := choice{model: v.kept(v.cfg.Catalog.Model(ref.Provider, ref.ID)), provider: v.cfg.Provider(ref.Provider),
-		address: v.cfg.address(ref.Provider), payer: t.Start.Payer}
+	c := choice{model: v.kept(v.cfg.Catalog.Model(ref.Provider, ref.ID)), provider: v.cfg.provider(v.view.Session.Settings, ref.Provider),
+		address: v.cfg.address(ref.Provider), payer: start.Payer, key: start.Key, instead: start.Instead}
+	if c.first = c.link(); c.instead != nil {
+		c.first = c.instead.Of
+	}
 	var err error
 	if c.decision, err = resolveAgain(was, c.model); err == nil && c.provider != nil {
 		c.decision.Wire, err = c.provider.Wire(v.asked(c))
@@ -156,10 +260,10 @@ func (v conversation) kept(m provider.Model) provider.Model {
 	}
 	ref := session.ModelRef{Provider: m.Provider, ID: m.ID}
 	for _, t := range slices.Backward(v.view.Turns) {
-		if t.Start == nil || t.Start.Model != ref {
-			continue
-		}
 		for _, said := range slices.Backward(t.Messages) {
+			if by := t.By(said); by == nil || by.Model != ref {
+				continue
+			}
 			for _, part := range said.Parts {
 				if api := provider.StateOf(part.Block).Origin.API; api != "" {
 					return catalog.Spoken(m, api)
@@ -200,7 +304,7 @@ func (v conversation) requestFor(c choice) *provider.Request {
 // asked is the part of a request that the wire form of the thinking level depends on.
 func (v conversation) asked(c choice) *provider.Request {
 	opening, changed := v.share(c.ref()).Effort(c.model, c.decision)
-	return &provider.Request{Model: c.model, Decision: c.decision, CacheTime: v.view.Session.Settings.Cache, KeepAlive: v.view.Session.Settings.KeepAlive, Repairs: repairs(v.view), Opening: opening, Changed: changed}
+	return &provider.Request{Model: c.model, Key: c.key, Decision: c.decision, CacheTime: v.view.Session.Settings.Cache, KeepAlive: v.view.Session.Settings.KeepAlive, Repairs: repairs(v.view), Opening: opening, Changed: changed}
 }
 
 func repairs(v *session.View) []provider.Repair {
@@ -246,41 +350,51 @@ func (v conversation) omitted(model session.ModelRef) (list []Omitted) {
 	return list
 }
 
-// answered returns the newest turn that a model answered, except but. It is nil if there is none.
-func (v conversation) answered(but *session.Turn) *session.Turn {
+// answered returns the newest section of a turn that a model answered, nil if there is none. The section with which running goes on
+// does not count.
+func (v conversation) answered(running *session.Turn) (newest *session.Section) {
 	for _, t := range slices.Backward(v.view.Turns) {
-		if t == but || t.Start == nil {
-			continue
-		}
-		for _, m := range t.Messages {
-			if m.Role == provider.Assistant && m.End != nil && m.End.Usage.Input > 0 {
-				return t
+		for _, part := range t.Sections() {
+			if t == running && part.Start == t.Now() {
+				continue
+			}
+			if slices.ContainsFunc(part.Messages, func(m *session.Message) bool {
+				return m.Role == provider.Assistant && m.End != nil && m.End.Usage.Input > 0
+			}) {
+				newest = &part
 			}
 		}
+		if newest != nil {
+			break
+		}
 	}
-	return nil
+	return newest
 }
 
-// cached returns what becomes of the vendor's prompt cache in a call with choice c, after the turn before, which is nil if no model
+// cached returns what becomes of the vendor's prompt cache in a call with choice c, after the section before, which is nil if no model
 // has answered yet.
 //
 // A vendor caches the beginning of a request, and reads from the cache as long as the next request begins with the same bytes. A
 // long conversation costs a tenth of its price that way. What breaks the cache:
 //
 //   - another model: each model has its own cache;
+//   - another key: each account has its own cache;
 //   - a summary in place of earlier messages;
 //   - another thinking level, for most vendors. Equal wire forms (Decision.Wire) keep it. For others the adapter decides, because
 //     only it knows which part of a request its vendor compares (provider.CacheOf);
 //   - time. After it the cache is not lost, but cold.
 //
 // The result is a forecast for people. Explain shows it before a change, and a notice follows if a turn begins without the cache.
-func (v conversation) cached(before *session.Turn, c choice) feed.Cache {
+func (v conversation) cached(before *session.Section, c choice) feed.Cache {
 	if before == nil || c.provider == nil {
 		return feed.Cache{}
 	}
 	was, now := before.Start.Reasoning, c.decision
 	if before.Start.Model != c.ref() {
 		return feed.Cache{State: provider.CacheLost, Why: fmt.Sprintf("the model changed from %s to %s: its prompt cache starts again", before.Start.Model, c.ref())}
+	}
+	if before.Start.Key != c.key {
+		return feed.Cache{State: provider.CacheLost, Why: fmt.Sprintf("another key of %s is used: its prompt cache starts again", c.ref().Provider)}
 	}
 	if v.view.Rebound(before.Messages[len(before.Messages)-1]) {
 		return feed.Cache{State: provider.CacheLost, Why: "earlier messages were summarised: the prompt cache starts again"}
@@ -302,9 +416,9 @@ func (v conversation) cached(before *session.Turn, c choice) feed.Cache {
 	return feed.Cache{State: state, Why: fmt.Sprintf("the thinking level changed from %s to %s: the prompt cache %s; %s", was.Effective, now.Effective, verdict, why)}
 }
 
-// warmUntil is until when the vendor keeps what the last call of a turn left in its cache, in Unix milliseconds; 0: it keeps nothing, or
+// warmUntil is until when the vendor keeps what the last call of a section left in its cache, in Unix milliseconds; 0: it keeps nothing, or
 // that is not known.
-func warmUntil(t *session.Turn) int64 {
+func warmUntil(t *session.Section) int64 {
 	for _, m := range slices.Backward(t.Messages) {
 		if m.End != nil && m.End.Usage.Input > 0 {
 			return m.End.WarmUntil
@@ -323,7 +437,7 @@ func (v conversation) trace() (_ quote.Trace, ok bool) {
 			if m.End.Prompt == nil {
 				return quote.Trace{}, false
 			}
-			return quote.Trace{Model: t.Start.Model.String(), Level: t.Start.Reasoning.Effective, Prompt: *m.End.Prompt, Until: m.End.WarmUntil,
+			return quote.Trace{Model: t.By(m).Model.String(), Level: t.By(m).Reasoning.Effective, Prompt: *m.End.Prompt, Until: m.End.WarmUntil,
 				Rebound: v.view.Rebound(m)}, true
 		}
 	}
@@ -360,7 +474,7 @@ func (v conversation) lastUsage(model session.ModelRef) (provider.Usage, bool) {
 	for _, t := range slices.Backward(v.view.Turns) {
 		for _, m := range slices.Backward(t.Messages) {
 			if m.End != nil && m.End.Usage.Input > 0 && !m.End.Usage.Estimated {
-				return m.End.Usage, t.Start.Model == model
+				return m.End.Usage, t.By(m).Model == model
 			}
 		}
 	}
@@ -382,7 +496,7 @@ func (v conversation) size(c choice) (used int, counted bool) {
 		for j := len(t.Messages) - 1; j >= 0 && (i > first || j >= message); j-- {
 			m := t.Messages[j]
 			if u := m.End; u != nil && u.Usage.Input > 0 && !v.view.Rebound(m) {
-				same := t.Start.Model == c.ref()
+				same := t.By(m).Model == c.ref()
 				return u.Usage.Size() + budget.Tokens(since), same && !u.Usage.Estimated
 			}
 			for _, p := range m.Parts {

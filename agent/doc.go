@@ -12,7 +12,8 @@
 //
 // Other packages hold what needs no state of a session: feed sends updates to clients, transcript turns the log into what a model
 // is sent, queue keeps the prompts that wait, relay carries what calls produce, summary and suspect handle conversations that are
-// too long or refused, loaded unloads models from servers, park decides when parked turns resume, budget and room count, and tool
+// too long or refused, loaded unloads models from servers, park decides when parked turns resume, fallback with which model a turn goes
+// on if its own cannot be called, egress which providers a session may reach, budget and room count, and tool
 // decides on calls and runs them.
 //
 // A turn goes up through the files, and each step ends with the next event of the loop: prompt starts the turn, compact and call
@@ -42,5 +43,7 @@
 //   - a parked turn survives the end of the process, by a crash as well. No model call and no tool of it runs meanwhile;
 //   - a prompt with a stamp ([session.Stamp]) runs once, however often it is sent;
 //   - a slow subscriber delays neither the agent nor another subscriber;
-//   - a turn keeps the model and the level that it started with.
+//   - a turn keeps the model and the level that it started with, unless it falls back. Each switch is in the log before the next call
+//     is made, and clients know of it before that call's answer;
+//   - nothing of a session goes to a provider outside its egress.
 package agent

@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/feed"
@@ -73,7 +72,7 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if first, err := s.receipt(p.Stamp); err != nil || first != nil {
 		return *cmp.Or(first, new(Receipt)), err
 	}
-	c, err := s.conversation().decide(s.view.Session.Settings, p.Override)
+	c, err := s.conversation().next(s.view.Session.Settings, p.Override)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -275,7 +274,7 @@ func (s *state) resume(stamp *session.Stamp, dry bool) (Continued, error) {
 // continueTurn starts a turn that goes on with one that has ended.
 func (s *state) continueTurn(cut *session.Turn, o session.Override, stamp *session.Stamp, dry bool) (Continued, error) {
 	v := s.conversation()
-	c, err := v.decide(s.view.Session.Settings, o)
+	c, err := v.next(s.view.Session.Settings, o)
 	if err != nil {
 		return Continued{}, err
 	}
@@ -319,7 +318,7 @@ func (s *state) startNext() {
 		s.settle(next.ID)
 		return
 	}
-	c, err := s.conversation().decide(s.view.Session.Settings, next.Prompt.Override)
+	c, err := s.conversation().next(s.view.Session.Settings, next.Prompt.Override)
 	if err != nil {
 		end := session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}
 		if s.record(endFact(next.ID, end)) == nil {
@@ -450,43 +449,24 @@ const limitDeadline = "deadline"
 // noticeStart tells what people should know as a turn starts: that the answers are made up, that a level was not to be
 // had, that the vendor's prompt cache is lost.
 func (s *state) noticeStart() {
-	r := s.run
-	d := r.decision
-	if r.model.Provider == s.cfg.Simulator && !s.notified.simulator {
-		s.notified.simulator = true
-		s.tell(r.ID, inform(noticeSimulator, "the answers come from the built-in simulator, not from a model"))
+	if s.returned(); s.ended != nil {
+		return
 	}
-	clamp := fmt.Sprint(r.model.Ref(), d.Requested, d.Effective, d.Reason)
-	if clamp != s.notified.clamp {
-		s.notified.clamp = clamp
-		switch d.Reason {
-		case provider.LevelNotSupported:
-			s.tell(r.ID, inform(noticeClamped, fmt.Sprintf("%s has no level %s: %s applies; it has %v",
-				r.model.Ref(), d.Requested, d.Effective, d.Supported)))
-		case provider.OffNotSupported:
-			s.tell(r.ID, warn(noticeOff, fmt.Sprintf("%s cannot be off: %s applies", r.model.Ref(), d.Effective)))
-		}
-	}
-	s.noticeUnpriced()
-	s.warnRetirement()
-	if len(s.view.Session.Tools) > 0 && r.model.Known && !r.model.Tools {
-		s.tell(r.ID, inform(string(provider.NoticeOverride), r.model.Ref()+" does not support tools, so it gets none"))
-	}
-	if r.cache.State == provider.CacheLost {
-		s.tell(r.ID, inform(noticeCacheLost, r.cache.Why))
+	s.noticeModel()
+	if s.run.cache.State == provider.CacheLost {
+		s.tell(s.run.ID, inform(noticeCacheLost, s.run.cache.Why))
 	}
 }
 
-// noticeUnpriced tells that a budget of money cannot see what a model costs.
-func (s *state) noticeUnpriced() {
-	r, l := s.run, s.cfg.Limits
-	if l.TurnBudget.Cost == 0 && l.SessionBudget.Cost == 0 || r.model.Price != nil || r.model.Provider == s.cfg.Simulator ||
-		s.notified.unpriced == r.ref() {
+// returned tells that the session goes back to its first choice with the running turn.
+func (s *state) returned() {
+	r, v := s.run, s.conversation()
+	last := v.lastStart(r.Turn)
+	if r.instead != nil || last == nil || last.Instead == nil || last.Instead.Of.At() != r.link() {
 		return
 	}
-	s.notified.unpriced = r.ref()
-	s.tell(r.ID, warn(noticePriceUnknown,
-		fmt.Sprintf("the price of %s is not known: the budget of money does not see what it costs", r.model.Ref())))
+	was := choice{model: s.cfg.Catalog.Model(last.Model.Provider, last.Model.ID), decision: last.Reasoning, key: last.Key}
+	s.tell(r.ID, s.fellBack(was, nil, false))
 }
 
 // Cancel ends a turn. An empty id means the running turn, or, between turns, the compaction that [Agent.Compact] started. The id of a

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/budget"
+	"github.com/thinkd/thinkd/agent/fallback"
 	"github.com/thinkd/thinkd/agent/summary"
 	"github.com/thinkd/thinkd/agent/suspect"
 	"github.com/thinkd/thinkd/agent/transcript"
@@ -18,14 +19,16 @@ import (
 // failed decides what a failed call means. The first of these that applies is taken:
 //
 //  1. the daemon ends: the turn is interrupted;
-//  2. clients have seen text of the answer: the turn ends, because a second answer would contradict the first (except for an
-//     answer that broke off in a tool call, see reply.repeatable, or a form of output that the vendor refuses);
+//  2. clients have seen text of the answer: the next link of the chain goes on from there (fallBack), or the turn ends, because a
+//     second answer would contradict the first (except for an answer that broke off in a tool call, see reply.repeatable, or a form of
+//     output that the vendor refuses);
 //  3. the error names a repair of the history: the call is made again with it, and so are all later calls (repair);
 //  4. the request was too long: earlier turns are summarised, once a turn (compactAfter);
-//  5. the error passes: the call is made again after a wait (turn.wait, retryAfter);
-//  6. the error passes later, and the operator lets turns wait that long: the turn is parked (park);
-//  7. something in the history may be the reason: the call is made again without it (tryWithout, package suspect);
-//  8. the turn ends with the error.
+//  5. the error passes: the call is made again after a wait (turn.wait, retryAfter), fewer times if the turn can fall back;
+//  6. the chain of the turn has a link that was not tried: the call is made with it (fallBack, package fallback);
+//  7. the error passes later, and the operator lets turns wait that long: the turn is parked (park);
+//  8. something in the history may be the reason: the call is made again without it (tryWithout, package suspect);
+//  9. the turn ends with the error.
 //
 // Each repeated call discards what the failed one has said (discard). What it used is paid for and counts.
 func (s *state) failed(err error) {
@@ -36,22 +39,24 @@ func (s *state) failed(err error) {
 		return
 	}
 	var facts []fact
-	if pe, ok := errors.AsType[*provider.Error](err); ok && (r.reply.repeatable() || pe.Subject == provider.SubjectOutput) {
+	pe, ok := errors.AsType[*provider.Error](err)
+	switch {
+	case !ok:
+	case r.reply.repeatable() || pe.Subject == provider.SubjectOutput:
 		s.learnRetired(pe)
 		if s.repair(pe) || s.ended != nil || s.compactAfter(pe) {
 			return
 		}
-		if wait, again := r.wait(pe); again {
+		if wait, again := r.wait(pe); again && !s.leaves(pe, wait) {
 			s.retryAfter(wait, pe)
 			return
 		}
-		if s.park(pe) {
-			return
-		}
-		if s.tryWithout(pe) {
+		if s.fallBack(pe) || s.park(pe) || s.tryWithout(pe) {
 			return
 		}
 		facts = s.unsend(pe)
+	case s.fallBack(pe):
+		return
 	}
 	s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed, facts...)
 }
@@ -130,6 +135,94 @@ func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
 	if s.record(append(facts, r.retryFact(wait, pe, void))...) == nil {
 		r.retry = time.NewTimer(wait)
 	}
+}
+
+// leaves reports whether a call that could be made again on its host goes to the next link of the chain instead.
+func (s *state) leaves(pe *provider.Error, wait time.Duration) bool {
+	if !fallback.Leaves(pe.Kind, s.run.tries, wait) {
+		return false
+	}
+	_, ok := s.nextLink()
+	return ok
+}
+
+// nextLink is the choice to make the running call with after its link has failed. The first choice is the last to be tried while its
+// pause is not over. ok is false if every link that can be called was tried.
+func (s *state) nextLink() (c choice, ok bool) {
+	r, v := s.run, s.conversation()
+	v.trial = nil
+	set, o := s.view.Session.Settings, r.Prompt.Override
+	chain := v.chain(r.first, set, o)
+	paused := r.instead != nil && s.cfg.Now().UnixMilli() < r.instead.Until
+	tried := func(l session.Link) bool { return r.tried[l.At()] || l.At() == r.link() }
+	may := func(l session.Link) bool {
+		at, err := v.decideLink(l, r.first, set, o)
+		if err != nil || v.callable(at) != nil || transcript.Takes(at.model, r.Prompt.Content) != nil {
+			return false
+		}
+		c = at
+		return true
+	}
+	if _, ok = fallback.Next(chain, func(l session.Link) bool { return paused && l == chain[0] || tried(l) }, may); !ok {
+		_, ok = fallback.Next(chain, tried, may)
+	}
+	return c, ok
+}
+
+// fallBack makes the failed call with the next link of the turn's chain. The switch is in the log before the call is made. Text that
+// clients have seen stays: the next answer goes on from there. All else of the failed answer is discarded, as before a retry.
+func (s *state) fallBack(pe *provider.Error) bool {
+	if fallback.RuleOf(pe.Kind) == fallback.Never {
+		return false
+	}
+	next, ok := s.nextLink()
+	if !ok {
+		return false
+	}
+	r, was := s.run, s.run.choice
+	seen := !r.reply.repeatable()
+	var facts []fact
+	if !seen {
+		var void []int
+		if facts, void = s.discard(); len(void) > 0 {
+			facts = append(facts, r.retryFact(0, pe, void))
+		}
+	}
+	facts = append(facts, s.closeMessage(session.StopError, session.Failed)...)
+	if next.link() != next.first.At() {
+		if next.instead = was.instead; next.instead == nil {
+			next.instead = fallback.Failed(next.first, s.failedBefore(), pe.RetryAfter, s.cfg.Now())
+		}
+	}
+	why := s.failure(pe)
+	if s.record(append(facts, fact{r.ID, session.FellBack{TurnStart: next.start(), Why: *why, Continues: seen}, nil})...) != nil {
+		return true
+	}
+	if r.tried == nil {
+		r.tried = make(map[session.Link]bool)
+	}
+	r.tried[was.link()] = true
+	r.choice, r.reply, r.answering, r.substitute = next, reply{}, answering{}, ""
+	r.thought, r.noticed, r.overflowed, r.unsummed = false, nil, false, false
+	if r.calls = max(r.calls, 1); was.model.Provider != next.model.Provider {
+		r.paidBy = nil
+	}
+	s.tell(r.ID, s.fellBack(was, why, seen))
+	if s.noticeModel(); s.ended == nil {
+		s.newCall()
+	}
+	return true
+}
+
+// failedBefore is what the turn before kept of the first choice, if that has not answered in this turn.
+func (s *state) failedBefore() *session.Instead {
+	if slices.ContainsFunc(s.run.Messages, func(m *session.Message) bool { return m.End != nil && m.End.Incomplete == "" }) {
+		return nil
+	}
+	if last := s.conversation().lastStart(s.run.Turn); last != nil {
+		return last.Instead
+	}
+	return nil
 }
 
 // park makes the turn wait for its vendor, if the operator allows that.

@@ -273,7 +273,7 @@ func TestPayerChanges(t *testing.T) {
 		b := newBench(t)
 		defer b.close()
 		b.group.Close()
-		b.cfg.Payer = func(id string) *session.Payer {
+		b.cfg.Payer = func(id, _ string) *session.Payer {
 			if id == "anthropic" {
 				return nil
 			}

@@ -113,7 +113,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*fee
 	snap, err := ask(ctx, a, func(s *state) (Snapshot, error) {
 		snap := Snapshot{State: s.state(), Seq: s.feed.Seq(), Queue: s.queue.Update(), Since: since(s)}
 		if s.run != nil {
-			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Payer: s.run.Start.Payer, Messages: s.messages(s.run.Turn),
+			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Payer: s.run.Now().Payer, Messages: s.messages(s.run.Turn),
 				Confirms: s.confirms(), Tools: s.openTools()}
 			snap.Turn.Parked = s.parkedNow()
 			snap.Turn.Continues, snap.Turn.Joins = goesOn(s.run.Turn)
@@ -184,7 +184,7 @@ func (a *Agent) Wait(ctx context.Context, id session.TurnID) (Ended, error) {
 				return nil, err
 			}
 			e := &Ended{Turn: id, End: *t.End}
-			e.Start = t.Start
+			e.Start = t.Now()
 			for _, m := range s.messages(t) {
 				if m.Role == provider.Assistant {
 					e.Message = &m
@@ -240,6 +240,7 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		if c.Mode != nil {
 			update.Mode = *c.Mode
 		}
+		update.Fallbacks = c.Fallbacks
 		if c.OnOther != nil {
 			update.OnOther = *c.OnOther
 		}
@@ -647,7 +648,7 @@ func (s *state) messages(t *session.Turn) []Message {
 	list := make([]Message, 0, len(t.Messages)+1)
 	found := false
 	for _, m := range t.Messages {
-		out := Message{Message: *m, Refused: s.view.Refused(m.ID), Pinned: s.view.IsPinned(t, m), Start: t.Start, Stop: t.End}
+		out := Message{Message: *m, Refused: s.view.Refused(m.ID), Pinned: s.view.IsPinned(t, m), Start: t.By(m), Stop: t.End}
 		out.Parts = slices.Clone(m.Parts)
 		if m.End != nil {
 			out.Served = m.End.By()
@@ -659,7 +660,7 @@ func (s *state) messages(t *session.Turn) []Message {
 	}
 	if s.run != nil && s.run.Turn == t && s.run.reply.id != "" && !found {
 		m := session.Message{ID: s.run.reply.id, Turn: t.ID, Role: provider.Assistant}
-		list = append(list, Message{Message: m, Start: t.Start, Open: s.run.reply.blocks(), Served: s.run.answering.by})
+		list = append(list, Message{Message: m, Start: t.Now(), Open: s.run.reply.blocks(), Served: s.run.answering.by})
 	}
 	continues, joins := goesOn(t)
 	for i := range list {

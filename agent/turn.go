@@ -39,7 +39,8 @@ type turn struct {
 	tries int            // of the running model call, the first included
 	usage provider.Usage // of the calls that are over
 
-	cacheUse session.CacheUse // by them
+	cacheUse session.CacheUse      // by them
+	tried    map[session.Link]bool // links that failed in the running model call
 
 	suspects *suspect.Suspects // of the running call's refusal; nil: it was not refused so far
 	trial    *session.LeftOut  // what the running call leaves out on trial; nil: nothing
@@ -127,7 +128,10 @@ func startFact(id session.TurnID, c choice) fact {
 	if c.payer != nil {
 		start.Payer = &c.payer.Payer
 	}
-	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address, Payer: c.payer}, start}
+	if c.instead != nil {
+		start.Instead = c.instead.Of.Model.String()
+	}
+	return fact{id, c.start(), start}
 }
 
 func endFact(id session.TurnID, end session.TurnEnd) fact {

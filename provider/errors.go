@@ -21,12 +21,13 @@ const (
 	KindStalled    Kind = "stalled"          // nothing came for too long
 	KindEmpty      Kind = "empty_answer"     // the answer has neither text nor a tool call
 	KindOther      Kind = "other_model"      // another model answered than the one that was asked for, and the session takes no other
+	KindEgress     Kind = "egress"           // the session may not send anything to this provider, and no call was made
 )
 
 // Words lists all kinds.
 func (Kind) Words() []string {
 	return Words(KindAuth, KindRateLimit, KindQuota, KindOverloaded, KindTooLong, KindRefused, KindBadRequest, KindTransport,
-		KindStalled, KindEmpty, KindOther)
+		KindStalled, KindEmpty, KindOther, KindEgress)
 }
 
 // Hint is the vendor's own word on trying again.

@@ -23,7 +23,8 @@ type Provider interface {
 
 // Request is one call: everything that it depends on.
 type Request struct {
-	Model    Model // the row; Known false: there is none
+	Model    Model  // the row; Known false: there is none
+	Key      string // the name of the provider's key that pays; empty: its first
 	System   string
 	Messages []Message
 	Tools    []Tool

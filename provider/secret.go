@@ -66,3 +66,9 @@ func (Secret) String() string               { return redacted }
 func (Secret) GoString() string             { return redacted }
 func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// NamedKey is a further key of a provider, as people know it.
+type NamedKey struct {
+	Name   string `json:"name"`
+	Ending string `json:"ends_in,omitempty"` // the last four characters; absent: the key is too short for that
+}

@@ -23,6 +23,8 @@ type Agent struct {
 	System    string // the system prompt
 	Reasoning Override
 	OnOther   provider.OtherModel // when another model answers; empty: as the config has it
+	Fallbacks *[]FallbackModel    // nil: as the config has it
+	Egress    []string            // labels of providers that may be reached; none: all that the config allows
 
 	CompactModel string // that writes summaries, for [Catalog.Find]; empty: the session's
 }
@@ -180,11 +182,13 @@ type (
 
 // AgentText is an agent in the file of settings (JSON) or in the config (TOML).
 type AgentText struct {
-	Model     string        `json:"model_id,omitempty" toml:"model"`
-	System    string        `json:"system_prompt,omitempty" toml:"system_prompt"`
-	Level     string        `json:"thinking_level,omitempty" toml:"thinking_level"` // the old form: off, low, medium, high
-	Reasoning *OverrideText `json:"reasoning,omitempty" toml:"reasoning"`
-	OnOther   string        `json:"on_other_model,omitempty" toml:"on_other_model"`
+	Model     string           `json:"model_id,omitempty" toml:"model"`
+	System    string           `json:"system_prompt,omitempty" toml:"system_prompt"`
+	Level     string           `json:"thinking_level,omitempty" toml:"thinking_level"` // the old form: off, low, medium, high
+	Reasoning *OverrideText    `json:"reasoning,omitempty" toml:"reasoning"`
+	OnOther   string           `json:"on_other_model,omitempty" toml:"on_other_model"`
+	Fallbacks *[]FallbackModel `json:"fallbacks,omitempty" toml:"fallbacks"`
+	Egress    []string         `json:"egress,omitempty" toml:"egress"`
 
 	CompactModel string `json:"compact_model,omitempty" toml:"compact_model"`
 }
@@ -199,7 +203,12 @@ func (t AgentText) Agent(name string) (Agent, error) {
 	if err != nil {
 		return Agent{}, &OverrideError{"on_other_model", err}
 	}
-	return Agent{name, t.Model, t.System, override, other, t.CompactModel}, nil
+	if t.Fallbacks != nil {
+		if err := CheckFallbacks(*t.Fallbacks); err != nil {
+			return Agent{}, err
+		}
+	}
+	return Agent{name, t.Model, t.System, override, other, t.Fallbacks, t.Egress, t.CompactModel}, nil
 }
 
 // DefaultsText are a provider's defaults in text form. An empty member states nothing.
@@ -212,7 +221,7 @@ func (s given) text() ([]byte, error) {
 	kept := keptSettings{map[string]AgentText{}, map[string]keptProvider{}}
 	for name, a := range s.agents {
 		reasoning, level := a.Reasoning.State()
-		kept.Agents[name] = AgentText{a.Model, a.System, string(level), &reasoning, string(a.OnOther), a.CompactModel}
+		kept.Agents[name] = AgentText{a.Model, a.System, string(level), &reasoning, string(a.OnOther), a.Fallbacks, a.Egress, a.CompactModel}
 	}
 	for id, d := range s.providers {
 		kept.Providers[id] = keptProvider{DefaultsText{string(d.Level), string(d.Policy)}}

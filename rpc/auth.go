@@ -9,6 +9,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/quota"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -20,17 +21,19 @@ type authResult struct {
 }
 
 type wireAuth struct {
-	Provider string             `json:"provider"`
-	State    provider.KeyState  `json:"state"`
-	Source   provider.KeySource `json:"source,omitempty"`  // absent: there is none
-	Login    bool               `json:"login,omitempty"`   // there is one
-	Payer    *provider.Payer    `json:"payer,omitempty"`   // of the next call; absent: not known
-	Ending   string             `json:"ends_in,omitempty"` // the last four characters of the key; absent: a login, or a short key
-	Limits   []quota.Limit      `json:"limits,omitempty"`  // of the account; absent: the vendor has named none
+	Provider string              `json:"provider"`
+	State    provider.KeyState   `json:"state"`
+	Source   provider.KeySource  `json:"source,omitempty"`  // absent: there is none
+	Login    bool                `json:"login,omitempty"`   // there is one
+	Payer    *provider.Payer     `json:"payer,omitempty"`   // of the next call; absent: not known
+	Ending   string              `json:"ends_in,omitempty"` // the last four characters of the key; absent: a login, or a short key
+	Keys     []provider.NamedKey `json:"keys,omitempty"`    // further keys, by name
+	Egress   []string            `json:"egress,omitempty"`  // the operator's labels that say where its data goes
+	Limits   []quota.Limit       `json:"limits,omitempty"`  // of the account; absent: the vendor has named none
 }
 
 func newWireAuth(s service.ProviderStatus) wireAuth {
-	return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login, s.Payer, s.KeyEnding, s.Limits}
+	return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login, s.Payer, s.KeyEnding, s.Keys, s.Egress, s.Limits}
 }
 
 func authStatus(_ context.Context, c *client, _ method.Nothing) (authResult, error) {
@@ -56,6 +59,7 @@ func (c *client) status(id string) (service.ProviderStatus, error) {
 type setKeyParams struct {
 	Provider string `json:"provider"`
 	Key      string `json:"key"`
+	Name     string `json:"name,omitempty"` // of a further key; empty: the first
 }
 
 const maxKey = 16 << 10 // bytes
@@ -74,7 +78,12 @@ func setKey(_ context.Context, c *client, p setKeyParams) (wireAuth, error) {
 	case len(key) > maxKey, strings.ContainsFunc(key, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r > unicode.MaxASCII }):
 		return wireAuth{}, conn.InvalidParams("key", "is not a key: it has white space or characters that no header takes, or is too long")
 	}
-	if err := c.server.config.SetKey(p.Provider, provider.NewSecret(key)); err != nil {
+	if p.Name != "" {
+		if err := registry.CheckKeyName(p.Name); err != nil {
+			return wireAuth{}, conn.InvalidParams("name", "%v", err)
+		}
+	}
+	if err := c.server.config.SetKey(p.Provider, p.Name, provider.NewSecret(key)); err != nil {
 		return wireAuth{}, authError(p.Provider, err)
 	}
 	s, err = c.status(p.Provider)

@@ -35,7 +35,7 @@ func (d *doorkeeper) server() *Server {
 			}
 			return []service.ProviderStatus{a, {ID: "plan", Auth: "missing", Login: true}, {ID: "sim", Auth: "not_needed"}}
 		}},
-		SetKey: func(id string, key provider.Secret) error {
+		SetKey: func(id, name string, key provider.Secret) error {
 			if id != "a" {
 				d.t.Errorf("a key for %s", id)
 			}

@@ -36,8 +36,9 @@ type Config struct {
 	// it cannot.
 	Refresh func(ctx context.Context, provider string) (registry.Refresh, error)
 
-	// SetKey keeps a key for a provider of Providers; the zero one removes what there is, a login too. nil: it cannot.
-	SetKey func(provider string, key provider.Secret) error
+	// SetKey keeps a key for a provider of Providers; the zero one removes what there is, a login too. name is that of a further key;
+	// empty: the first. nil: it cannot.
+	SetKey func(provider, name string, key provider.Secret) error
 
 	// Login leads a person through the login to a provider whose status has Login; show is called once. It ends with ctx.
 	Login func(ctx context.Context, provider string, show func(LoginPrompt)) error

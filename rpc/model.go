@@ -173,7 +173,7 @@ type explainParams struct {
 type explainResult struct {
 	Reasoning provider.Decision `json:"reasoning"`
 	Facts     provider.Facts    `json:"facts,omitzero"`
-	Blocks    *wireConversion   `json:"blocks,omitempty"` // absent: the provider cannot tell
+	Blocks    *feed.Thoughts    `json:"blocks,omitempty"` // absent: the provider cannot tell
 	feed.Cache
 	LeftOut []wireOmitted `json:"left_out,omitempty"`
 }
@@ -196,18 +196,10 @@ const (
 // Words lists both parts.
 func (omittedPart) Words() []string { return provider.Words(omitsAll, omitsMedia) }
 
-// wireConversion is what becomes of earlier thinking, in blocks.
-type wireConversion struct {
-	Kept      int      `json:"kept"`
-	Converted int      `json:"converted"`
-	Dropped   int      `json:"dropped"`
-	Why       []string `json:"why"` // of what is not kept
-}
-
 func newExplainResult(e agent.Explanation) explainResult {
 	r := explainResult{Reasoning: *wire.NewReasoning(e.Decision), Facts: e.Model.Facts, Cache: e.Cache}
 	if c := e.Earlier; c != nil {
-		r.Blocks = &wireConversion{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...)}
+		r.Blocks = feed.NewThoughts(*c)
 	}
 	for _, o := range e.LeftOut {
 		part := omitsAll

@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
@@ -39,6 +40,7 @@ func (p newParams) asked() service.New {
 		Title: p.Title, Tools: p.Tools.choice(), Servers: serversOf(p.Servers), Rules: p.Rules}
 	if p.Options != nil {
 		n.Cache, n.KeepAlive, n.OnOther = p.Options.Cache, p.Options.KeepAlive, p.Options.OnOther
+		n.Fallbacks, n.Egress = p.Options.Fallbacks, p.Options.Egress
 	}
 	return n
 }
@@ -58,6 +60,9 @@ type options struct {
 	Cache     provider.CacheTime  `json:"cache,omitempty"`
 	KeepAlive provider.KeepAlive  `json:"keep_alive,omitempty"`
 	OnOther   provider.OtherModel `json:"on_other_model,omitempty"`
+
+	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
+	Egress    []string                  `json:"egress,omitempty"`
 }
 
 type newResult struct {
@@ -246,13 +251,19 @@ type updateParams struct {
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty" most:"262144"` // names that go, and space, beside agent.MaxMetadata
 	Mode     tool.Mode                  `json:"tool_mode,omitempty"`
 	OnOther  provider.OtherModel        `json:"on_other_model,omitempty"`
+
+	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
 }
 
 func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothing, error) {
-	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" && p.OnOther == "" {
-		return method.Nothing{}, conn.InvalidParams("title", "is missing; give title, metadata, tool_mode or on_other_model")
+	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" && p.OnOther == "" && p.Fallbacks == nil {
+		return method.Nothing{}, conn.InvalidParams("title", "is missing; give title, metadata, tool_mode, on_other_model or fallbacks")
 	}
 	change := agent.Change{Metadata: p.Metadata}
+	var err error
+	if change.Fallbacks, err = c.Fallbacks("fallbacks", p.Fallbacks); err != nil {
+		return method.Nothing{}, err
+	}
 	if p.OnOther != "" {
 		if _, err := provider.ParseOtherModel(string(p.OnOther)); err != nil {
 			return method.Nothing{}, conn.InvalidParams("on_other_model", "%v", err)
@@ -269,7 +280,7 @@ func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothi
 		}
 		change.Title = &title
 	}
-	_, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.Set(ctx, change) })
+	_, err = service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.Set(ctx, change) })
 	if errors.Is(err, agent.ErrMetadata) {
 		err = conn.InvalidParams("metadata", "would be larger than %d bytes", agent.MaxMetadata)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/egress"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
@@ -21,12 +22,14 @@ type wireAgent struct {
 	OnOther   provider.OtherModel   `json:"on_other_model,omitempty"` // absent: as the config has it
 	Level     provider.Level        `json:"thinking_level,omitempty"` // derived, for clients that know no other
 
-	CompactModel string `json:"compact_model,omitempty"` // absent: the session's
+	Fallbacks    *[]registry.FallbackModel `json:"fallbacks,omitempty"` // absent: as the config has it
+	Egress       []string                  `json:"egress,omitempty"`
+	CompactModel string                    `json:"compact_model,omitempty"` // absent: the session's
 }
 
 func newWireAgent(a registry.Agent) wireAgent {
 	reasoning, level := a.Reasoning.State()
-	return wireAgent{a.Name, a.Model, a.System, reasoning, a.OnOther, level, a.CompactModel}
+	return wireAgent{a.Name, a.Model, a.System, reasoning, a.OnOther, level, a.Fallbacks, a.Egress, a.CompactModel}
 }
 
 type agentsResult struct {
@@ -50,7 +53,9 @@ type setAgentParams struct {
 	Level     string                 `json:"thinking_level,omitempty"`
 	Remove    bool                   `json:"remove,omitempty"`
 
-	CompactModel *string `json:"compact_model,omitempty"`
+	Fallbacks    *[]registry.FallbackModel `json:"fallbacks,omitempty"`
+	Egress       *[]string                 `json:"egress,omitempty"`
+	CompactModel *string                   `json:"compact_model,omitempty"`
 }
 
 type setAgentResult struct {
@@ -98,6 +103,16 @@ func (p setAgentParams) change(c *client, a *registry.Agent) error {
 		a.System = *p.System
 	}
 	a.OnOther = cmp.Or(p.OnOther, a.OnOther)
+	if _, err := c.Fallbacks("fallbacks", p.Fallbacks); err != nil {
+		return err
+	}
+	a.Fallbacks = cmp.Or(p.Fallbacks, a.Fallbacks)
+	if p.Egress != nil {
+		if err := egress.CheckLabels(*p.Egress); err != nil {
+			return conn.InvalidParams("egress", "%v", err)
+		}
+		a.Egress = *p.Egress
+	}
 	// A client of the old form says back the word that was derived for it: that is no wish for less than there is.
 	if _, derived := a.Reasoning.State(); p.Reasoning == nil && (p.Level == "" || provider.Level(p.Level) == derived) {
 		return nil

@@ -170,7 +170,7 @@ func newStage(t *testing.T, script string, messageBytes int, tomorrow string) *s
 		t.Fatal(err)
 	}
 	s.config = agent.Config{Store: s.store, Left: s.store.OpenTurns, Blobs: blobs, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
-		Provider: func(string) provider.Provider { return api }, Payer: func(string) *session.Payer { return s.paid.Load() }}
+		Provider: func(string) provider.Provider { return api }, Payer: func(string, string) *session.Payer { return s.paid.Load() }}
 	s.gate <- struct{}{}
 	s.connect()
 	return s

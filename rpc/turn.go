@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -31,6 +32,8 @@ type promptParams struct {
 
 	NotBefore moment `json:"not_before,omitempty"`
 	Deadline  moment `json:"deadline,omitempty"`
+
+	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
 }
 
 // moment is a time in Unix milliseconds; 0: none is given.
@@ -127,6 +130,9 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 		}
 		said.Override.Model = &m
 	}
+	if said.Override.Fallbacks, err = c.Fallbacks("fallbacks", p.Fallbacks); err != nil {
+		return said, err
+	}
 	said.NotBefore, said.Deadline = int64(p.NotBefore), int64(p.Deadline)
 	if p.Deadline != 0 && p.Deadline <= p.NotBefore {
 		return said, conn.InvalidParams("deadline", "must be later than not_before")
@@ -138,6 +144,9 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 		said.Steer = true
 		if p.NotBefore != 0 || p.Deadline != 0 {
 			return said, conn.InvalidParams("when_busy", "cannot be \"steer\" with not_before or deadline: these are times of a turn of its own")
+		}
+		if p.Fallbacks != nil {
+			return said, conn.InvalidParams("fallbacks", "are for a turn of its own: leave them out, or use when_busy \"queue\"")
 		}
 		for _, member := range []struct{ name, value string }{{"thinking_level", string(p.Level)}, {"model_id", p.Model}, {"display", string(p.Display)}} {
 			if member.value != "" {

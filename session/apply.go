@@ -70,6 +70,11 @@ func (v *View) apply(e Entry) error {
 		if len(t.Messages) > 0 {
 			t.Messages[0].place = v.now()
 		}
+	case FellBack:
+		if !t.Running() {
+			return fmt.Errorf("the turn does not run")
+		}
+		t.fell = append(t.fell, fell{len(t.Messages), &b.TurnStart, b.Continues})
 	case Sealed:
 		m := t.open(b.Message, e.Time)
 		if m.has(b.Number) {

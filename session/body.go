@@ -9,7 +9,7 @@ import (
 )
 
 // Body is a Prompt, Steered, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair,
-// LeftOut, Compaction, Uncompaction, TurnParked, TurnResumed or TurnEnd.
+// LeftOut, Compaction, Uncompaction, FellBack, TurnParked, TurnResumed or TurnEnd.
 type Body interface{ kind() string }
 
 // Prompt is what a user said. It is queued until the TurnStart of its turn.
@@ -64,6 +64,8 @@ type Override struct {
 	Model   *ModelRef        `json:"model,omitempty"`
 	Level   provider.Level   `json:"thinking_level,omitempty"`
 	Display provider.Display `json:"display,omitempty"`
+
+	Fallbacks *[]Link `json:"fallbacks,omitempty"` // nil: those of the session
 }
 
 // TurnStart freezes what a turn runs with.
@@ -72,6 +74,28 @@ type TurnStart struct {
 	Reasoning provider.Decision `json:"reasoning"`
 	Address   string            `json:"address,omitempty"` // of the provider; empty: not known
 	Payer     *Payer            `json:"payer,omitempty"`   // nil: not known, or an older build wrote the log
+
+	// Key is the name of the provider's key that calls are made with; empty: the provider's first. Instead is the first choice, if the
+	// model is one of its fallbacks. Older builds never set them.
+	Key     string   `json:"key,omitempty"`
+	Instead *Instead `json:"instead,omitempty"`
+}
+
+// Instead is the first choice of a turn that runs on a fallback.
+type Instead struct {
+	Of       Link  `json:"of"`
+	Failures int   `json:"failures"` // of the first choice in a row
+	Until    int64 `json:"until"`    // Unix milliseconds: it is not called again before
+}
+
+// FellBack says that the running turn goes on with another link of its chain, because its model could not be called. What the turn
+// has said so far stays with the model that said it.
+type FellBack struct {
+	TurnStart
+	Why Failure `json:"why"`
+
+	// Continues says that the last answer broke off after people saw text of it. It is kept, and the next answer goes on from there.
+	Continues bool `json:"continues,omitempty"`
 }
 
 // Payer is who pays for a turn.
@@ -188,17 +212,18 @@ type Retry struct {
 // Setting is a change that a user made. Absent members stay as they are. A Setting without members only stores its Seq: the number
 // of the first update of an agent, if the log keeps nothing else of that update.
 type Setting struct {
-	Model    *ModelRef                  `json:"model,omitempty"`
-	Level    *provider.Level            `json:"thinking_level,omitempty"`
-	Fallback *provider.Policy           `json:"fallback,omitempty"`
-	Display  *provider.Display          `json:"display,omitempty"`
-	Mode     *tool.Mode                 `json:"tool_mode,omitempty"`
-	OnOther  *provider.OtherModel       `json:"on_other_model,omitempty"`
-	Title    *string                    `json:"title,omitempty"`
-	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // replaces members; a null removes one
-	Revoke   []string                   `json:"revoke,omitempty"`   // ids of grants that end
-	Pin      []MessageID                `json:"pin,omitempty"`      // later summaries keep these messages word for word
-	Unpin    []MessageID                `json:"unpin,omitempty"`    // and these no more
+	Model     *ModelRef                  `json:"model,omitempty"`
+	Level     *provider.Level            `json:"thinking_level,omitempty"`
+	Fallback  *provider.Policy           `json:"fallback,omitempty"`
+	Display   *provider.Display          `json:"display,omitempty"`
+	Mode      *tool.Mode                 `json:"tool_mode,omitempty"`
+	OnOther   *provider.OtherModel       `json:"on_other_model,omitempty"`
+	Fallbacks *[]Link                    `json:"fallbacks,omitempty"`
+	Title     *string                    `json:"title,omitempty"`
+	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"` // replaces members; a null removes one
+	Revoke    []string                   `json:"revoke,omitempty"`   // ids of grants that end
+	Pin       []MessageID                `json:"pin,omitempty"`      // later summaries keep these messages word for word
+	Unpin     []MessageID                `json:"unpin,omitempty"`    // and these no more
 }
 
 // Repair is a lasting change to how the history is sent.
@@ -464,6 +489,7 @@ func (Repair) kind() string       { return "repair" }
 func (LeftOut) kind() string      { return "left_out" }
 func (Compaction) kind() string   { return "compaction" }
 func (Uncompaction) kind() string { return "uncompaction" }
+func (FellBack) kind() string     { return "fell_back" }
 func (TurnParked) kind() string   { return "turn_parked" }
 func (TurnResumed) kind() string  { return "turn_resumed" }
 func (TurnEnd) kind() string      { return "turn_end" }

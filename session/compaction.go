@@ -207,7 +207,10 @@ func (v *View) release() {
 		}
 		t.Released = true
 		t.Prompt.Content, t.Prompt.Override, t.Usage = nil, Override{}, provider.Usage{}
-		t.Start, t.End = v.slimStart(t), v.slimEnd(t)
+		t.Start, t.End = v.slimStart(t.Start), v.slimEnd(t)
+		for j := range t.fell {
+			t.fell[j].start = v.slimStart(t.fell[j].start)
+		}
 		for _, id := range t.Took {
 			v.turns[id].End, v.turns[id].Prompt.Content = t.End, nil
 		}
@@ -219,12 +222,12 @@ func (v *View) release() {
 }
 
 // slimStart has only what later requests need of a start, nil if there is none. Equal turns share it.
-func (v *View) slimStart(t *Turn) *TurnStart {
-	if t.Start == nil {
+func (v *View) slimStart(start *TurnStart) *TurnStart {
+	if start == nil {
 		return nil
 	}
-	slim := TurnStart{Model: t.Start.Model, Address: t.Start.Address}
-	slim.Reasoning.Effective = t.Start.Reasoning.Effective
+	slim := TurnStart{Model: start.Model, Address: start.Address}
+	slim.Reasoning.Effective = start.Reasoning.Effective
 	if s := v.slimmed.start; s != nil && s.Model == slim.Model && s.Address == slim.Address && s.Reasoning.Effective == slim.Reasoning.Effective {
 		return s
 	}

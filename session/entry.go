@@ -32,6 +32,7 @@ var bodies = map[string]func([]byte) (Body, error){
 	"left_out":     readBody[LeftOut],
 	"compaction":   readBody[Compaction],
 	"uncompaction": readBody[Uncompaction],
+	"fell_back":    readBody[FellBack],
 	"turn_parked":  readBody[TurnParked],
 	"turn_resumed": readBody[TurnResumed],
 	"turn_end":     readBody[TurnEnd],

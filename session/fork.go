@@ -115,6 +115,7 @@ func (v *View) cut(s Span) error {
 	v.Turns = slices.Clip(v.Turns[:at+1])
 	t := v.Turns[at]
 	t.Messages = slices.Clip(t.Messages[:found+1])
+	t.fell = slices.DeleteFunc(t.fell, func(f fell) bool { return f.at > found })
 	t.Took = slices.DeleteFunc(t.Took, func(id TurnID) bool { return v.turns[id] == nil })
 	if t.End == nil {
 		t.cut = true

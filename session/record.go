@@ -117,6 +117,9 @@ func (s *Session) Apply(e Entry) {
 		if b.OnOther != nil {
 			s.OnOther = *b.OnOther
 		}
+		if b.Fallbacks != nil {
+			s.Fallbacks = b.Fallbacks
+		}
 		if b.Title != nil {
 			s.Title = *b.Title
 		}

@@ -84,6 +84,11 @@ type Settings struct {
 	KeepAlive provider.KeepAlive `json:"keep_alive,omitempty"` // fixed at the start; empty: the server's
 
 	OnOther provider.OtherModel `json:"on_other_model,omitempty"` // empty: as the config has it
+
+	// Fallbacks are called in this order if the model cannot be; nil: those of the config. Egress are the labels of providers that may
+	// get anything of the session, fixed at the start; none: every provider may.
+	Fallbacks *[]Link  `json:"fallbacks,omitempty"`
+	Egress    []string `json:"egress,omitempty"`
 }
 
 // AgentChoice is the agent that a session was made for, with its settings at that time. It never changes, like the system prompt.
@@ -102,6 +107,17 @@ type ModelRef struct {
 }
 
 func (m ModelRef) String() string { return m.Provider + "/" + m.ID }
+
+// Link is what a call is made with: a model, how it is asked, and which key of its provider pays. The first link of a chain is what was
+// asked for, and its fallbacks follow.
+type Link struct {
+	Model ModelRef       `json:"model"`
+	Level provider.Level `json:"thinking_level,omitempty"` // empty: the level that every other model would get
+	Key   string         `json:"key,omitempty"`            // the name of a key of the provider; empty: its first
+}
+
+// At is the link without its level: two links with the same model and key reach the same host in the same way.
+func (l Link) At() Link { return Link{Model: l.Model, Key: l.Key} }
 
 // Session is the record of a session. It is fixed at the start, except for what a Setting, a prompt or a turn changes.
 type Session struct {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/thinkd/thinkd/provider"
@@ -25,6 +26,8 @@ type Turn struct {
 	// Unloaded says that the turn is queued, and that the content of its prompt is only in the log: see View.Unload.
 	Unloaded bool
 
+	fell []fell // where it went on with another model
+
 	said, began, ended place // of its prompt, Start and End
 	cut                bool  // in a fork: the turn continues in the other session
 }
@@ -38,6 +41,60 @@ func (t *Turn) Running() bool { return t.Start != nil && t.End == nil }
 // Appended reports whether the turn is a message that was added without a model call. Models get it with the next call.
 func (t *Turn) Appended() bool {
 	return t.Prompt.Append && t.Start == nil && t.End != nil && t.End.StopReason == StopEndTurn
+}
+
+// fell is a FellBack, and the number of messages before it.
+type fell struct {
+	at        int
+	start     *TurnStart
+	continues bool
+}
+
+// Section is the part of a turn that ran with one model and one key: the whole turn, if it never fell back.
+type Section struct {
+	*Turn
+	Start     *TurnStart
+	Messages  []*Message
+	Continues bool // it goes on with the answer before it, which broke off
+}
+
+// Sections yields the parts of a turn, in order, with their indexes. A section may have no messages.
+func (t *Turn) Sections() iter.Seq2[int, Section] {
+	return func(yield func(int, Section) bool) {
+		part := Section{Turn: t, Start: t.Start}
+		from := 0
+		for i, f := range t.fell {
+			at := min(f.at, len(t.Messages)) // a copy of a turn may have fewer
+			if part.Messages = t.Messages[from:at]; !yield(i, part) {
+				return
+			}
+			part.Start, part.Continues, from = f.start, f.continues, at
+		}
+		part.Messages = t.Messages[from:]
+		yield(len(t.fell), part)
+	}
+}
+
+// Now is what the turn runs with, or ran with at its end; nil: it has not started. Start is what it began with.
+func (t *Turn) Now() *TurnStart {
+	if n := len(t.fell); n > 0 {
+		return t.fell[n-1].start
+	}
+	return t.Start
+}
+
+// By is what a message of the turn was made with; nil: the turn has not started.
+func (t *Turn) By(m *Message) *TurnStart {
+	if len(t.fell) == 0 {
+		return t.Start
+	}
+	at, by := slices.Index(t.Messages, m), t.Start
+	for _, f := range t.fell {
+		if at >= f.at {
+			by = f.start
+		}
+	}
+	return by
 }
 
 // Message finds a message, nil if there is none.

@@ -29,6 +29,21 @@ type (
 
 		Continues session.TurnID `json:"continues,omitempty"` // the unfinished turn that this one goes on with; nobody said anything
 		Joins     *Joined        `json:"joins,omitempty"`     // the first text of the turn is a part of this one
+
+		Instead string `json:"instead_of,omitempty"` // provider/id of the first choice, if the session stays with one of its fallbacks
+	}
+	// FellBack says that the turn goes on with another model or key. It comes before the answer of that model.
+	FellBack struct {
+		From        Model            `json:"from"`
+		To          Model            `json:"to"`
+		Key         string           `json:"key,omitempty"` // the name of the key in use; absent: the provider's first
+		Reason      SwitchReason     `json:"why"`
+		Error       *session.Failure `json:"error,omitempty"`     // why From could not be called
+		Continues   bool             `json:"continues,omitempty"` // the text so far stays, and the next answer goes on from there
+		Thinking    *Thoughts        `json:"thinking,omitempty"`  // what To gets of earlier thinking; absent: not known
+		Cache                        // of To
+		PriceFactor *float64         `json:"price_factor,omitempty"` // the price of output at To, divided by that at From; absent: not known
+		Payer       *provider.Payer  `json:"payer,omitempty"`        // of To; absent: not known
 	}
 	MessageStart struct {
 		Message session.MessageID `json:"message_id"`
@@ -114,6 +129,7 @@ type (
 		Status    session.Status             `json:"status,omitempty"`
 		Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 		Deleted   bool                       `json:"deleted,omitempty"`
+		Fallbacks *[]session.Link            `json:"fallbacks,omitempty"`
 	}
 	QueueUpdate struct {
 		Queue []Queued `json:"queue"`
@@ -135,6 +151,28 @@ type (
 // NewTurnParked is what clients see of a parked turn.
 func NewTurnParked(p session.TurnParked) TurnParked {
 	return TurnParked{p.Why, p.Since, p.Until, p.Resumes, p.Error}
+}
+
+// SwitchReason is why a turn goes on with another model: the kind of error of the failed call, or Returned.
+type SwitchReason string
+
+// Returned says that the session goes back to its first choice as a turn begins.
+const Returned SwitchReason = "returned"
+
+// Words lists all reasons.
+func (SwitchReason) Words() []string { return append(provider.Kind("").Words(), string(Returned)) }
+
+// Thoughts is what becomes of earlier thinking with another model, in blocks.
+type Thoughts struct {
+	Kept      int      `json:"kept"`
+	Converted int      `json:"converted"`
+	Dropped   int      `json:"dropped"`
+	Why       []string `json:"why"` // of what is not kept
+}
+
+// NewThoughts is what clients see of a conversion.
+func NewThoughts(c provider.Conversion) *Thoughts {
+	return &Thoughts{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...)}
 }
 
 // Joined is a text that was cut off. The first text of the turn that goes on with it belongs directly behind it, without a space.
@@ -159,6 +197,7 @@ func (ThinkingConverted) Method() string { return "thinking_converted" }
 func (Notice) Method() string            { return "notice" }
 func (SessionUpdate) Method() string     { return "session_update" }
 func (QueueUpdate) Method() string       { return "queue_update" }
+func (FellBack) Method() string          { return "fell_back" }
 func (TurnParked) Method() string        { return "turn_parked" }
 func (TurnResumed) Method() string       { return "turn_resumed" }
 func (TurnEnd) Method() string           { return "turn_end" }
@@ -167,7 +206,7 @@ func (TurnEnd) Method() string           { return "turn_end" }
 func Events() []Event {
 	return []Event{PromptStored{}, TurnStart{}, MessageStart{}, MessageEnd{}, ThinkingStart{}, ThinkingDelta{},
 		ThinkingEnd{}, MessageDelta{}, TextEnd{}, MediaEnd{}, UsageTotal{}, Retry{}, ThinkingConverted{}, Notice{},
-		SessionUpdate{}, QueueUpdate{}, TurnParked{}, TurnResumed{}, TurnEnd{}, SummaryStored{}, SummaryUndone{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
+		SessionUpdate{}, QueueUpdate{}, FellBack{}, TurnParked{}, TurnResumed{}, TurnEnd{}, SummaryStored{}, SummaryUndone{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
 }
 
 // Model is a model with the level in effect.

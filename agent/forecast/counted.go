@@ -29,7 +29,7 @@ func counted(v *session.View, model session.ModelRef) (a answer, same, ok bool) 
 			if !isCounted(m) || v.Rebound(m) {
 				continue
 			}
-			if t.Start.Model == model {
+			if t.By(m).Model == model {
 				return answer{m, i, j}, true, true
 			}
 			if !ok {

@@ -74,7 +74,7 @@ func New(s Source) *Draft {
 		d.counted = quote.Counted{Usage: a.End.Usage, Same: same, Returned: back(a.Message), Steady: steady(s.View, ref),
 			Warm: a.End.WarmUntil == 0 || s.Now.UnixMilli() < a.End.WarmUntil}
 		if !same { // what its own model was sent
-			by := s.View.Turns[a.turn].Start.Model
+			by := s.View.Turns[a.turn].By(a.Message).Model
 			back = func(m *session.Message) int {
 				if t := s.View.Turn(m.Turn); t == nil || t.Start == nil || t.Start.Model != by || s.View.Rebound(m) {
 					return 0

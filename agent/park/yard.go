@@ -27,7 +27,7 @@ func New(ref session.Ref, t *session.Turn, limit time.Duration) Place {
 	p := t.Parked
 	place := Place{Ref: ref, Turn: t.ID, Why: p.Why, Until: p.Until, Ends: t.Prompt.Deadline, Alone: p.Resumes == session.ResumesAlone}
 	if p.Why == session.ParkedQuota || p.Why == session.ParkedOutage {
-		place.Credential = t.Start.Model.Provider
+		place.Credential = t.Now().Model.Provider
 		if p.Payer != nil {
 			place.Credential += "\x00" + p.Payer.Account
 		}

@@ -76,9 +76,9 @@ func (c Call) sinceAccepted() added {
 		if i == 0 {
 			list = list[min(from, len(list)):]
 		}
-		like := t.Start != nil && t.Start.Model == model && t.Start.Reasoning.Effective == c.Level && t.Start.Address == c.Address
 		for _, m := range list {
-			if m.Role == provider.Assistant && t.Start.Model.Provider == model.Provider && wasAccepted(m) {
+			if by := t.By(m); m.Role == provider.Assistant && by.Model.Provider == model.Provider && wasAccepted(m) {
+				like := by.Model == model && by.Reasoning.Effective == c.Level && by.Address == c.Address
 				since = added{known: like, within: t == c.Turn}
 			}
 			if c.To.Share(m.ID) == session.NotSent || m.Role == provider.Assistant && m.End == nil {
@@ -90,7 +90,7 @@ func (c Call) sinceAccepted() added {
 			switch {
 			case slices.Contains(work, t.ID):
 				since.own = append(since.own, m.ID)
-			case t.End != nil && t.End.Error != nil && wasRefused(*t.End.Error) && t.Start.Model == model:
+			case t.End != nil && t.End.Error != nil && wasRefused(*t.End.Error) && t.Now().Model == model:
 				since.refused = append(since.refused, m.ID)
 				fallthrough
 			default:

@@ -11,6 +11,9 @@ import (
 const goOn = "Your answer above was cut off before its end. Continue it from exactly where it stops. Do not repeat what you have " +
 	"already said, and do not run tools again whose results you have."
 
+// proceed is the user's message that carries a change of effort where a turn falls back to a model that was asked with another one before.
+const proceed = "Go on with the task."
+
 // Continue decides what becomes of each block if a turn is continued by a call with req, which needs the model, the decision and
 // the repairs. api says which thinking goes back; nil: none does. ok is false if nothing of the turn is left to continue: a summary
 // stands in its place, or the provider refused its prompt, which is therefore not sent again.
@@ -85,30 +88,41 @@ func mayThink(req *provider.Request) bool {
 	return c.Thinking() || c.Mode == provider.ModeOmit && (!req.Model.Known || req.Model.Thinking.OnByDefault())
 }
 
-// cutAnswer is the answer that the model goes on from, nil if the turn ended with something else, such as results of tools.
-func cutAnswer(t *session.Turn) *session.Message {
-	if t == nil || len(t.Messages) == 0 {
+// cutAnswer is the answer that the model goes on from, nil if messages end with something else, such as results of tools.
+func cutAnswer(said []*session.Message) *session.Message {
+	if len(said) == 0 {
 		return nil
 	}
-	if m := t.Messages[len(t.Messages)-1]; m.Role == provider.Assistant && len(m.Calls()) == 0 {
+	if m := said[len(said)-1]; m.Role == provider.Assistant && len(m.Calls()) == 0 {
 		return m
 	}
 	return nil
 }
 
-// continuedAnswers are the answers that a later turn goes on from. Only what they said up to their last word is sent: the call that
+// continuedAnswers are the answers that a later turn goes on from, or a later section of the same turn. Only what they said up to their last word is sent: the call that
 // continues was made with that, and later calls have the same prefix.
 func (to Recipient) continuedAnswers() map[session.MessageID]bool {
 	var all map[session.MessageID]bool
-	for _, t := range to.View.Turns {
-		if t.Prompt.Continues == nil || t.Start == nil {
-			continue
-		}
-		if m := cutAnswer(to.View.Turn(t.Prompt.Continues.Turn)); m != nil {
+	add := func(said []*session.Message) {
+		if m := cutAnswer(said); m != nil {
 			if all == nil {
 				all = make(map[session.MessageID]bool)
 			}
 			all[m.ID] = true
+		}
+	}
+	for _, t := range to.View.Turns {
+		if t.Prompt.Continues != nil && t.Start != nil {
+			if before := to.View.Turn(t.Prompt.Continues.Turn); before != nil {
+				add(before.Messages)
+			}
+		}
+		said := 0
+		for _, part := range t.Sections() {
+			if part.Continues {
+				add(t.Messages[:said])
+			}
+			said += len(part.Messages)
 		}
 	}
 	return all

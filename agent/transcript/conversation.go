@@ -12,7 +12,7 @@ import (
 // Prompts that were never started, refused turns, the message that is being written, thinking that was cut off before it was
 // sealed, and what the model's provider refused are left out. The results of a reply's calls follow the reply directly, in the
 // order of the calls; a call without a result gets one. A turn that continues another one goes on from its last answer: either the two
-// answers are one message, or a message of the user's asks for the rest. A change of effort precedes the turn that made it. The adapter leaves out
+// answers are one message, or a message of the user's asks for the rest. So does a turn that falls back after its answer broke off. A change of effort precedes the turn that made it. The adapter leaves out
 // what else its API does not take, such as thinking at the end of an answer.
 func (to Recipient) Messages(model provider.Model, d provider.Decision) []provider.Message {
 	v, way := to.View, newCourse(model, d)
@@ -28,51 +28,64 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 			others.take(to, t.Messages...)
 			continue
 		}
-		effort := way.turn(t)
-		list := t.Messages
+		skip := 0
 		if i == 0 {
-			list = list[min(from, len(list)):]
+			skip = from
 		}
-		_, joins := t.Prompt.Continues.Joins()
-		answered := len(messages) > 0 && messages[len(messages)-1].Role == provider.Assistant
-		if joins = joins && answered; t.Prompt.Continues != nil && !joins && (answered || effort != "") {
-			messages = append(messages, provider.Message{Role: provider.User, Effort: effort, Blocks: provider.Blocks{provider.Text{Text: goOn}}})
-			effort = ""
-		}
-		for _, m := range list {
-			if m.Answers != "" {
-				others.take(to, m)
-				continue // with its reply
+		for n, part := range t.Sections() {
+			effort := way.turn(part.Start)
+			list := part.Messages[min(skip, len(part.Messages)):]
+			skip -= len(part.Messages) - len(list)
+			_, joins := t.Prompt.Continues.Joins()
+			goesOn := t.Prompt.Continues != nil
+			if n > 0 {
+				joins, goesOn = false, part.Continues
 			}
-			blocks := to.sent(m.ID, sendable(m))
-			plain := v.Rebound(m) || m.Role == provider.Assistant && others.from(t.Start.Model)
-			others.take(to, m)
-			if plain {
-				blocks = withoutThinking(blocks)
+			answered := len(messages) > 0 && messages[len(messages)-1].Role == provider.Assistant
+			joins = joins && answered
+			switch {
+			case goesOn && !joins && (answered || effort != ""):
+				messages = append(messages, provider.Message{Role: provider.User, Effort: effort, Blocks: provider.Blocks{provider.Text{Text: goOn}}})
+				effort = ""
+			case n > 0 && effort != "": // nothing may stand between calls and their results
+				messages = append(messages, provider.Message{Role: provider.User, Effort: effort, Blocks: provider.Blocks{provider.Text{Text: proceed}}})
+				effort = ""
 			}
-			if cut[m.ID] {
-				blocks = blocks[:provider.Said(blocks)]
-			}
-			if len(blocks) == 0 {
-				continue
-			}
-			if joins && m.Role == provider.Assistant {
-				last := &messages[len(messages)-1]
-				blocks, messages = join(last.Blocks, blocks), messages[:len(messages)-1]
-			}
-			joins = false
-			sent := provider.Message{Role: m.Role, Blocks: blocks, Effort: effort}
-			effort = ""
-			if m.End != nil && !plain {
-				sent.State = m.End.State
-			}
-			messages = append(messages, sent)
-			results := t.Results(m.ID)
-			if blocks := to.answers(m, results, blocks); len(blocks) > 0 {
-				if results != nil {
-					blocks = to.sent(results.ID, blocks)
+			for _, m := range list {
+				if m.Answers != "" {
+					others.take(to, m)
+					continue // with its reply
 				}
-				messages = append(messages, provider.Message{Role: provider.User, Blocks: blocks})
+				blocks := to.sent(m.ID, sendable(m))
+				plain := v.Rebound(m) || m.Role == provider.Assistant && others.from(part.Start.Model)
+				others.take(to, m)
+				if plain {
+					blocks = withoutThinking(blocks)
+				}
+				if cut[m.ID] {
+					blocks = blocks[:provider.Said(blocks)]
+				}
+				if len(blocks) == 0 {
+					continue
+				}
+				if joins && m.Role == provider.Assistant {
+					last := &messages[len(messages)-1]
+					blocks, messages = join(last.Blocks, blocks), messages[:len(messages)-1]
+				}
+				joins = false
+				sent := provider.Message{Role: m.Role, Blocks: blocks, Effort: effort}
+				effort = ""
+				if m.End != nil && !plain {
+					sent.State = m.End.State
+				}
+				messages = append(messages, sent)
+				results := t.Results(m.ID)
+				if blocks := to.answers(m, results, blocks); len(blocks) > 0 {
+					if results != nil {
+						blocks = to.sent(results.ID, blocks)
+					}
+					messages = append(messages, provider.Message{Role: provider.User, Blocks: blocks})
+				}
 			}
 		}
 	}

@@ -28,12 +28,18 @@ func newCourse(m provider.Model, d provider.Decision) course {
 	return course{model: session.ModelRef{Provider: m.Provider, ID: m.ID}}
 }
 
-// turn goes on to a turn and returns the effort to send in front of it, empty if it did not change.
-func (c *course) turn(t *session.Turn) provider.Level {
-	if c.model == (session.ModelRef{}) || t.Start == nil || t.Start.Model != c.model {
+// turn goes on to a turn, or to a section of it, and returns the effort to send in front of it, empty if it did not change.
+func (c *course) turn(start *session.TurnStart) provider.Level {
+	if c.model == (session.ModelRef{}) || start == nil || start.Model != c.model {
 		return ""
 	}
-	return c.to(t.Start.Reasoning.Effective)
+	return c.to(start.Reasoning.Effective)
+}
+
+func (c *course) sections(t *session.Turn) {
+	for _, part := range t.Sections() {
+		c.turn(part.Start)
+	}
 }
 
 func (c *course) to(effort provider.Level) provider.Level {
@@ -52,7 +58,7 @@ func (c *course) to(effort provider.Level) provider.Level {
 func (c *course) skip(turns []*session.Turn, to Recipient) provider.Level {
 	for _, t := range turns {
 		if to.Spoken(t) {
-			c.turn(t)
+			c.sections(t)
 		}
 	}
 	if c.said = c.now != c.first; !c.said {
@@ -75,7 +81,7 @@ func (to Recipient) Effort(m provider.Model, d provider.Decision) (opening provi
 	}
 	for _, t := range v.Turns[first:] {
 		if to.Spoken(t) {
-			way.turn(t)
+			way.sections(t)
 		}
 	}
 	way.to(d.Control.Effort)

@@ -32,24 +32,31 @@ func (p *program) authCommand() *cobra.Command {
 		Short: "Store a key, read from standard input",
 		Args:  cobra.ExactArgs(1),
 	}
+	name := nameFlag(set)
 	set.RunE = p.onDaemon(func(link *door.Link, args []string) error {
-		return p.askKey(set.Context(), link, args[0])
+		return p.askKey(set.Context(), link, args[0], *name)
 	})
-	cmd.AddCommand(set,
+	logout := &cobra.Command{
+		Use:   "logout PROVIDER",
+		Short: "Delete the key or login of a provider",
+		Args:  cobra.ExactArgs(1),
+	}
+	gone := nameFlag(logout)
+	logout.RunE = p.onDaemon(func(link *door.Link, args []string) error { return p.setKey(link, args[0], *gone, "") })
+	cmd.AddCommand(set, logout,
 		&cobra.Command{
 			Use:   "login PROVIDER",
 			Short: "Log in to a plan: copilot, chatgpt",
 			Args:  cobra.ExactArgs(1),
 			RunE:  p.onDaemon(func(link *door.Link, args []string) error { return p.logIn(link, args[0]) }),
 		},
-		&cobra.Command{
-			Use:   "logout PROVIDER",
-			Short: "Delete the key or login of a provider",
-			Args:  cobra.ExactArgs(1),
-			RunE:  p.onDaemon(func(link *door.Link, args []string) error { return p.setKey(link, args[0], "") }),
-		},
 	)
 	return cmd
+}
+
+// nameFlag is the flag that names a further key.
+func nameFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("name", "", "name of a further key, for fallbacks")
 }
 
 // authState is a provider's entry in auth/status.
@@ -57,6 +64,7 @@ type authState struct {
 	Provider, State, Source string
 	Login                   bool
 	Limits                  []quota.Limit
+	Keys                    []struct{ Name string }
 }
 
 func (p *program) showAuth(link *door.Link) error {
@@ -75,23 +83,38 @@ func (p *program) showAuth(link *door.Link) error {
 		for _, l := range s.Limits {
 			fmt.Fprintf(w, "\t\t\t%s\n", printable.Clean(l.Words()))
 		}
+		for _, key := range s.Keys {
+			fmt.Fprintf(w, "%s\t%s\t%s\tkey %s\n", s.Provider, "ready", "keys", key.Name)
+		}
 	}
 	return w.Flush()
 }
 
-// askKey reads a provider's key and stores it.
-func (p *program) askKey(ctx context.Context, link *door.Link, provider string) error {
+// askKey reads a provider's key and stores it. name is that of a further key; empty: the first.
+func (p *program) askKey(ctx context.Context, link *door.Link, provider, name string) error {
 	key, err := p.readKey(ctx, provider)
 	if err != nil {
 		return err
 	}
-	return p.setKey(link, provider, key)
+	return p.setKey(link, provider, name, key)
 }
 
-func (p *program) setKey(link *door.Link, provider, key string) error {
+func (p *program) setKey(link *door.Link, provider, name, key string) error {
 	var s authState
-	if err := link.Call("auth/set_key", map[string]any{"provider": provider, "key": key}, &s); err != nil {
+	params := map[string]any{"provider": provider, "key": key}
+	if name != "" {
+		params["name"] = name
+	}
+	if err := link.Call("auth/set_key", params, &s); err != nil {
 		return err
+	}
+	if name != "" {
+		state := "removed"
+		if key != "" {
+			state = "ready"
+		}
+		fmt.Fprintf(p.out, "%s, key %s: %s\n", provider, name, state)
+		return nil
 	}
 	p.sayState(s)
 	return nil

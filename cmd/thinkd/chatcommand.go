@@ -74,7 +74,7 @@ func (p *program) start(cmd *cobra.Command, args []string) error {
 	err := p.onDaemon(func(link *door.Link, _ []string) (err error) {
 		begin, err = welcome.Greet(cmd.Context(), p.build.Version, link, welcome.Person{
 			Out: p.out, Line: p.readLine,
-			Store: func(ctx context.Context, provider string) error { return p.askKey(ctx, link, provider) },
+			Store: func(ctx context.Context, provider string) error { return p.askKey(ctx, link, provider, "") },
 			LogIn: func(_ context.Context, provider string) error { return p.logIn(link, provider) },
 		})
 		return err

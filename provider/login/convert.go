@@ -11,7 +11,7 @@ var _ provider.Converter = (*Keyed)(nil)
 // Convert counts what becomes of earlier thinking with the current credential: some thinking is bound to an account. It makes no
 // call. If a credential would need one, the error is provider.ErrNotKnownYet.
 func (k *Keyed) Convert(req *provider.Request) (provider.Conversion, error) {
-	cred, ok := k.source.known()
+	cred, ok := k.source.known(req.Key)
 	if !ok {
 		return provider.Conversion{}, provider.ErrNotKnownYet
 	}
@@ -30,7 +30,7 @@ var _ provider.Outliner = (*Keyed)(nil)
 
 // Outline is what would be sent with the current credential, as in Convert.
 func (k *Keyed) Outline(req *provider.Request) (provider.Outline, error) {
-	cred, ok := k.source.known()
+	cred, ok := k.source.known(req.Key)
 	if !ok {
 		return provider.Outline{}, provider.ErrNotKnownYet
 	}
@@ -45,7 +45,7 @@ var _ provider.Returner = (*Keyed)(nil)
 
 // Returns reports whether thinking is returned with the current credential. Without a credential none is.
 func (k *Keyed) Returns(req *provider.Request, b provider.Thinking, late provider.State, calls bool) bool {
-	cred, ok := k.source.known()
+	cred, ok := k.source.known(req.Key)
 	if !ok {
 		return false
 	}
@@ -57,8 +57,12 @@ func (k *Keyed) Returns(req *provider.Request, b provider.Thinking, late provide
 	return ok && r.Returns(req, b, late, calls)
 }
 
-// known returns the credential if it needs no call.
-func (s *Source) known() (Credential, bool) {
+// known returns the credential if it needs no call. name is that of a further key; empty: the first.
+func (s *Source) known(name string) (Credential, bool) {
+	if name != "" {
+		cred, err := s.named(name)
+		return cred, err == nil
+	}
 	g, _ := s.grant()
 	if s.config.Flow == nil {
 		return Credential{Key: g.Token}, true

@@ -336,7 +336,7 @@ func TestRevoked(t *testing.T) {
 		h.credential(t)
 
 		// Logging out acts at once, and what was got by the login with it.
-		if err := h.SetKey(provider.Secret{}); err != nil {
+		if err := h.SetKey("", provider.Secret{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := h.Credential(t.Context()); kindOf(err) != provider.KindAuth {
@@ -402,7 +402,7 @@ func TestDirect(t *testing.T) {
 	if c, err := plain.Credential(t.Context()); err != nil || !c.Key.IsZero() || plain.Advice() != "no key: set A_KEY" {
 		t.Errorf("%+v, %v, %s", c, err, plain.Advice())
 	}
-	if err := plain.SetKey(provider.NewSecret("k")); err != nil {
+	if err := plain.SetKey("", provider.NewSecret("k")); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := plain.Credential(t.Context()); err != nil || c.Key.Reveal() != "k" {

@@ -61,6 +61,15 @@ func (k *Keyed) Cache(before json.RawMessage, req *provider.Request) (provider.C
 // is repeated.
 func (k *Keyed) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
+		if req.Key != "" { // there is no other token for it
+			cred, err := k.source.named(req.Key)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			k.try(ctx, cred, req, yield, true)
+			return
+		}
 		cred, err := k.source.Credential(ctx)
 		if err != nil {
 			yield(nil, err)

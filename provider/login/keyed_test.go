@@ -130,7 +130,7 @@ func TestKeyed(t *testing.T) {
 		if n, err := call(t, p); n != 0 || kindOf(err) != provider.KindAuth || !strings.Contains(err.Error(), "thinkd auth login") {
 			t.Errorf("%d events, %v", n, err)
 		}
-		if err := h.SetKey(provider.Secret{}); err != nil {
+		if err := h.SetKey("", provider.Secret{}); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := call(t, p); n != 0 || !strings.Contains(err.Error(), "not logged in") {
@@ -186,7 +186,7 @@ func TestKeyedBroken(t *testing.T) {
 	if n, err := call(t, p); n != 2 || err != nil {
 		t.Errorf("without a key: %d, %v", n, err)
 	}
-	if err := source.SetKey(provider.NewSecret("k")); err != nil {
+	if err := source.SetKey("", provider.NewSecret("k")); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := call(t, p); n != 0 || !errors.Is(err, broken) {

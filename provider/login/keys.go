@@ -1,10 +1,12 @@
 package login
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/thinkd/thinkd/provider"
@@ -21,12 +23,29 @@ type Grant struct {
 // IsZero reports whether there is no grant.
 func (g Grant) IsZero() bool { return g.Token.IsZero() }
 
-// Keys are the grants of a daemon, one for each provider. They are safe for concurrent use.
+// Keys are the grants of a daemon: one for each provider, and further keys that have names. They are safe for concurrent use.
 type Keys struct {
 	kept durable.Value
 
-	mu  sync.Mutex
-	all map[string]entry // by provider
+	mu    sync.Mutex
+	all   map[string]entry     // by provider
+	named map[namedAs]namedKey // further keys
+}
+
+// namedKey is a further key of a provider.
+type namedKey struct {
+	namedAs
+	Key string `json:"key"`
+}
+
+// namedAs is the provider and the name of a further key.
+type namedAs struct {
+	Provider string `json:"provider"`
+	Name     string `json:"name"`
+}
+
+func (a namedAs) compare(b namedAs) int {
+	return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Name, b.Name))
 }
 
 // entry is a stored grant: a key or the token of a login.
@@ -39,6 +58,7 @@ type entry struct {
 type keptKeys struct {
 	Version   int              `json:"version"`
 	Providers map[string]entry `json:"providers"`
+	Named     []namedKey       `json:"keys,omitempty"` // sorted
 }
 
 const keysVersion = 1
@@ -49,7 +69,7 @@ var ErrNotKept = errors.New("the file cannot be written")
 // OpenKeys reads the keys. Two processes must not have the same keys open. A text that is damaged or of a later version is an error,
 // which does not quote the text.
 func OpenKeys(kept durable.Value) (*Keys, error) {
-	k := &Keys{kept: kept, all: map[string]entry{}}
+	k := &Keys{kept: kept, all: map[string]entry{}, named: map[namedAs]namedKey{}}
 	text, err := kept.Get()
 	if err != nil {
 		return nil, err
@@ -65,6 +85,9 @@ func OpenKeys(kept durable.Value) (*Keys, error) {
 		return nil, fmt.Errorf("%s has version %d, and this build knows version %d", kept.Name(), read.Version, keysVersion)
 	}
 	maps.Copy(k.all, read.Providers)
+	for _, further := range read.Named {
+		k.named[further.namedAs] = further
+	}
 	return k, nil
 }
 
@@ -112,10 +135,50 @@ func (k *Keys) setLocked(providerID string, g Grant) error {
 	if maps.Equal(next, k.all) {
 		return nil
 	}
-	if err := k.write(next); err != nil {
+	if err := k.write(next, k.named); err != nil {
 		return fmt.Errorf("keys: %w: %w", ErrNotKept, err)
 	}
 	k.all = next
+	return nil
+}
+
+// Named returns a further key of a provider; zero: there is none of that name.
+func (k *Keys) Named(providerID, name string) provider.Secret {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return provider.NewSecret(k.named[namedAs{providerID, name}].Key)
+}
+
+// NamedKeys lists the further keys of a provider, by name.
+func (k *Keys) NamedKeys(providerID string) (list []provider.NamedKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for as, further := range k.named {
+		if as.Provider == providerID {
+			list = append(list, provider.NamedKey{Name: as.Name, Ending: provider.NewSecret(further.Key).Ending()})
+		}
+	}
+	slices.SortFunc(list, func(a, b provider.NamedKey) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// SetNamed replaces a further key of a provider; the zero one removes it. After an error, which is ErrNotKept, nothing has changed.
+func (k *Keys) SetNamed(providerID, name string, key provider.Secret) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	next, as := maps.Clone(k.named), namedAs{providerID, name}
+	if key.IsZero() {
+		delete(next, as)
+	} else {
+		next[as] = namedKey{as, key.Reveal()}
+	}
+	if maps.Equal(next, k.named) {
+		return nil
+	}
+	if err := k.write(k.all, next); err != nil {
+		return fmt.Errorf("keys: %w: %w", ErrNotKept, err)
+	}
+	k.named = next
 	return nil
 }
 
@@ -126,8 +189,9 @@ func entryOf(g Grant) entry {
 	return entry{Key: g.Token.Reveal(), Account: g.Account}
 }
 
-func (k *Keys) write(all map[string]entry) error {
-	text, err := json.MarshalIndent(keptKeys{keysVersion, all}, "", "  ")
+func (k *Keys) write(all map[string]entry, named map[namedAs]namedKey) error {
+	further := slices.SortedFunc(maps.Values(named), func(a, b namedKey) int { return a.compare(b.namedAs) })
+	text, err := json.MarshalIndent(keptKeys{keysVersion, all, further}, "", "  ")
 	if err != nil {
 		return err
 	}

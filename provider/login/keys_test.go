@@ -80,6 +80,32 @@ func TestKeysLast(t *testing.T) {
 }
 
 // TestKeysSwept: what a crash left half written goes with the next change.
+// TestNamedKeys keeps further keys of a provider, which change nothing of its first one.
+func TestNamedKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.json")
+	keys := open(t, path)
+	set(t, keys, "a", login.Grant{Token: provider.NewSecret("sk-first")})
+	for name, key := range map[string]string{"team": "sk-team-0123456789-7f3a", "gone": "sk-gone"} {
+		if err := keys.SetNamed("a", name, provider.NewSecret(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := keys.SetNamed("a", "gone", provider.Secret{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []*login.Keys{keys, open(t, path)} {
+		if got := again.Named("a", "team").Reveal(); got != "sk-team-0123456789-7f3a" {
+			t.Errorf("the key is %q", got)
+		}
+		if list := again.NamedKeys("a"); len(list) != 1 || list[0] != (provider.NamedKey{Name: "team", Ending: "7f3a"}) {
+			t.Errorf("the keys are %+v", list)
+		}
+		if !again.Named("a", "gone").IsZero() || !again.Named("b", "team").IsZero() || again.Grant("a").Token.Reveal() != "sk-first" {
+			t.Error("other keys changed")
+		}
+	}
+}
+
 func TestKeysSwept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.json")
 	if err := os.WriteFile(path+".123", []byte(canary), 0o600); err != nil {

@@ -273,9 +273,32 @@ func isRefusal(err error) bool {
 	return ok && e.Kind == provider.KindAuth
 }
 
-// SetKey keeps a key given by hand in place of whatever there is; the zero one removes that, a login too.
-func (s *Source) SetKey(key provider.Secret) error {
+// SetKey keeps a key given by hand in place of whatever there is; the zero one removes that, a login too. With a name it keeps a further
+// key, which only calls that name it use.
+func (s *Source) SetKey(name string, key provider.Secret) error {
+	if name != "" {
+		return s.config.Keys.SetNamed(s.config.Provider, name, key)
+	}
 	return s.config.Keys.Set(s.config.Provider, Grant{Token: key})
+}
+
+// Named lists the further keys of the provider, by name.
+func (s *Source) Named() []provider.NamedKey { return s.config.Keys.NamedKeys(s.config.Provider) }
+
+// NamedOwner names the account of a further key, as Owner does; false: there is no such key.
+func (s *Source) NamedOwner(name string) (account string, ok bool) {
+	key := s.config.Keys.Named(s.config.Provider, name)
+	return key.Account(), !key.IsZero()
+}
+
+// named is the credential of a further key. The error is a *provider.Error.
+func (s *Source) named(name string) (Credential, error) {
+	key := s.config.Keys.Named(s.config.Provider, name)
+	if key.IsZero() {
+		return Credential{}, &provider.Error{Provider: s.config.Provider, Kind: provider.KindAuth,
+			Message: fmt.Sprintf("there is no key %s: run `thinkd auth set %s --name %[1]s`", name, s.config.Provider)}
+	}
+	return Credential{Key: key}, nil
 }
 
 // Login leads a person through the vendor's login and keeps what comes of it. It ends with ctx.

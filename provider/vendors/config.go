@@ -31,6 +31,7 @@ type Config struct {
 	NumCtx       int    // tokens of the window to ask an Ollama for; 0: as its adapter does
 	Cache        provider.CacheTime
 	Context      json.RawMessage // the vendor's own context management, in the vendor's words; nil: none
+	Egress       []string        // labels of the operator's that say where its data goes
 	Rows         []registry.Row  // corrections and additions to the catalog
 }
 

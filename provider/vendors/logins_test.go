@@ -124,7 +124,7 @@ func TestNameOfVariable(t *testing.T) {
 		}
 		var log bytes.Buffer
 		p := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, slog.New(slog.NewTextHandler(&log, nil)))
-		if err := p.SetKey("gemini", provider.NewSecret(strings.TrimSpace(value))); !errors.Is(err, provider.ErrVariableName) {
+		if err := p.SetKey("gemini", "", provider.NewSecret(strings.TrimSpace(value))); !errors.Is(err, provider.ErrVariableName) {
 			t.Errorf("SetKey %q: %v", value, err)
 		}
 		if err := p.Close(); err != nil {
@@ -151,7 +151,7 @@ func TestPayer(t *testing.T) {
 	}
 	p := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, discard)
 	defer p.Close()
-	if err := p.SetKey("openai", provider.NewSecret("sk-0123456789abcdef-77zz")); err != nil {
+	if err := p.SetKey("openai", "", provider.NewSecret("sk-0123456789abcdef-77zz")); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]provider.Payer{
@@ -164,7 +164,7 @@ func TestPayer(t *testing.T) {
 		"sim":       {Kind: provider.PaidLocally, Name: "sim"},
 		"mistral":   {},
 	} {
-		got, account, known := p.Payer(id)
+		got, account, known := p.Payer(id, "")
 		if strings.Contains(account, "sk-") || strings.Contains(account, "4f2a") || known != (want.Kind != "") {
 			t.Errorf("%s: the account is %q, known %v", id, account, known)
 		}
@@ -172,11 +172,11 @@ func TestPayer(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", id, got, want)
 		}
 	}
-	before, account, _ := p.Payer("openai")
-	if err := p.SetKey("openai", provider.NewSecret("sk-another-9876543210-1111")); err != nil {
+	before, account, _ := p.Payer("openai", "")
+	if err := p.SetKey("openai", "", provider.NewSecret("sk-another-9876543210-1111")); err != nil {
 		t.Fatal(err)
 	}
-	if now, another, _ := p.Payer("openai"); now != before || another == account {
+	if now, another, _ := p.Payer("openai", ""); now != before || another == account {
 		t.Errorf("another key: %+v, %s after %+v, %s", now, another, before, account)
 	}
 	endings := map[string]string{}

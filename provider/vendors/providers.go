@@ -194,6 +194,16 @@ func (p *Providers) Address(id string) string {
 	return ""
 }
 
+// Egress are the labels of a provider that say where its data goes.
+func (p *Providers) Egress(id string) []string {
+	for _, c := range p.list {
+		if c.ID == id {
+			return c.Egress
+		}
+	}
+	return nil
+}
+
 // Status is what clients may know of a provider's key, and whether it can be called.
 type Status struct {
 	ID        string
@@ -204,6 +214,7 @@ type Status struct {
 	Available bool          // it can be called
 	Why       string        // it cannot
 	Limits    []quota.Limit // of the account, as the latest answers said
+	Keys      []provider.NamedKey
 }
 
 // Status returns the state of all providers, in the order of the config.
@@ -213,7 +224,7 @@ func (p *Providers) Status() []Status {
 		s := Status{ID: c.ID, Key: provider.KeyNotNeeded}
 		if source := p.sources[c.ID]; source != nil {
 			s.Key, s.KeySource = source.Status()
-			s.Login = source.HasLogin()
+			s.Login, s.Keys = source.HasLogin(), source.Named()
 			if s.KeySource != provider.KeyFromLogin {
 				_, s.KeyEnding = source.Owner()
 			}
@@ -258,9 +269,9 @@ func (p *Providers) firstModel(c Config, rows func(providerID string) []provider
 	return ""
 }
 
-// SetKey keeps a key for a provider; the zero one removes what there is, a login too. Errors are [provider.ErrNoKeyNeeded],
-// [provider.ErrVariableName] and those of [login.Source.SetKey].
-func (p *Providers) SetKey(id string, key provider.Secret) error {
+// SetKey keeps a key for a provider; the zero one removes what there is, a login too. name is that of a further key; empty: the first.
+// Errors are [provider.ErrNoKeyNeeded], [provider.ErrVariableName] and those of [login.Source.SetKey].
+func (p *Providers) SetKey(id, name string, key provider.Secret) error {
 	source := p.sources[id]
 	if source == nil {
 		return provider.ErrNoKeyNeeded
@@ -268,8 +279,10 @@ func (p *Providers) SetKey(id string, key provider.Secret) error {
 	if slices.ContainsFunc(p.list, func(c Config) bool { return c.ID == id && NamesVariable(key.Reveal(), c.KeyEnv) }) {
 		return provider.ErrVariableName
 	}
-	p.meters[id].Forget()
-	return source.SetKey(key)
+	if name == "" {
+		p.meters[id].Forget()
+	}
+	return source.SetKey(name, key)
 }
 
 // Login leads a user through the login to a provider. Errors are [provider.ErrNoKeyNeeded] and those of [login.Source.Login].
@@ -285,8 +298,9 @@ func (p *Providers) Login(ctx context.Context, id string, show func(login.Prompt
 	return err
 }
 
-// Payer is who pays for a provider's calls from now on, and the account of its credential, without anything of a key.
-func (p *Providers) Payer(id string) (by provider.Payer, account string, known bool) {
+// Payer is who pays for a provider's calls from now on, and the account of its credential, without anything of a key. key is the name of
+// a further key; empty: the first.
+func (p *Providers) Payer(id, key string) (by provider.Payer, account string, known bool) {
 	i := slices.IndexFunc(p.list, func(c Config) bool { return c.ID == id })
 	if i < 0 {
 		return by, "", false
@@ -298,6 +312,10 @@ func (p *Providers) Payer(id string) (by provider.Payer, account string, known b
 		return provider.Payer{Kind: provider.PaidLocally, Name: id}, "", true
 	case source == nil: // it needs no key that thinkd knows of
 		return by, "", false
+	}
+	if key != "" {
+		account, known = source.NamedOwner(key)
+		return provider.Payer{Kind: provider.PaidByKey, Name: "keys.json: " + key}, account, known
 	}
 	_, from := source.Status()
 	by = provider.Payer{Kind: provider.PaidByKey, Name: c.KeyEnv}

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -164,6 +165,9 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		}
 		th.provider = e.Model.Provider
 		return th.later(u)
+	case feed.FellBack:
+		th.provider = e.To.Provider
+		return th.notice(ctx, u, "warning", fellBackText(e))
 	case feed.TurnParked:
 		if e.Why == session.ParkedApproval { // the question says so
 			return th.later(u)
@@ -178,6 +182,22 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		th.answer(u.Turn, &e, nil)
 	}
 	return nil
+}
+
+// fellBackText says with which model the turn goes on, and why.
+func fellBackText(e feed.FellBack) string {
+	to := fmt.Sprintf("%s/%s (thinking: %s)", e.To.Provider, e.To.ID, e.To.Level)
+	if e.Key != "" {
+		to += ", key " + e.Key
+	}
+	if e.Reason == feed.Returned {
+		return "The session returns to " + to
+	}
+	text := "The turn continues with " + to
+	if e.Error != nil {
+		text += ", because a call of " + e.From.Provider + "/" + e.From.ID + " failed: " + e.Error.Message
+	}
+	return text
 }
 
 // parkedText says why a turn is parked, and what makes it go on. ACP has no such state: the prompt's request stays open.

@@ -30,7 +30,9 @@ type New struct {
 	Cache     provider.CacheTime
 	KeepAlive provider.KeepAlive
 	OnOther   provider.OtherModel
-	Rules     tool.Policy // it makes the operator's stricter
+	Fallbacks *[]registry.FallbackModel // nil: those of the agent, or of the config
+	Egress    []string                  // labels of providers that the session may reach
+	Rules     tool.Policy               // it makes the operator's stricter
 }
 
 // Choice is the tools that a client chooses.
@@ -65,6 +67,12 @@ func (c Caller) Record(p New) (session.Session, error) {
 	}
 	if set.OnOther, err = provider.ParseOtherModel(string(cmp.Or(p.OnOther, named.OnOther))); err != nil {
 		return session.Session{}, conn.InvalidParams("options.on_other_model", "%v", err)
+	}
+	if set.Fallbacks, err = c.Fallbacks("options.fallbacks", cmp.Or(p.Fallbacks, named.Fallbacks)); err != nil {
+		return session.Session{}, err
+	}
+	if set.Egress, err = c.egress(p.Egress, named.Egress); err != nil {
+		return session.Session{}, err
 	}
 	title, err := ReadTitle(p.Title)
 	if err != nil {

@@ -22,6 +22,7 @@ type Config struct {
 	Settings     *registry.Settings              // what clients set for all sessions
 	DefaultModel func() session.ModelRef         // of a session whose client names none
 	Tools        Tools
+	Egress       []string // labels of the providers that sessions may reach; none: all
 }
 
 // ProviderStatus is what clients learn of a provider. It holds no key.
@@ -33,11 +34,13 @@ type ProviderStatus struct {
 
 	// Of its key or login, in the protocol's words.
 	Auth       provider.KeyState
-	AuthSource provider.KeySource // empty: there is none
-	Login      bool               // there is a login
-	Payer      *provider.Payer    // of the next call; nil: not known
-	KeyEnding  string             // the last four characters of the key; empty: there is none, or it is too short for that
-	Limits     []quota.Limit      // of the account, as the vendor's latest answers said
+	AuthSource provider.KeySource  // empty: there is none
+	Login      bool                // there is a login
+	Payer      *provider.Payer     // of the next call; nil: not known
+	KeyEnding  string              // the last four characters of the key; empty: there is none, or it is too short for that
+	Keys       []provider.NamedKey // further keys, by name
+	Egress     []string            // labels that say where its data goes
+	Limits     []quota.Limit       // of the account, as the vendor's latest answers said
 }
 
 // Tools is what a server knows of the daemon's own hosts of tools, besides what [agent.Config] lists.

@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -26,6 +27,8 @@ type Session struct {
 	Agent     string                     `json:"agent,omitempty"`          // that it was made for
 	Mode      tool.Mode                  `json:"tool_mode,omitempty"`      // absent: ask
 	OnOther   provider.OtherModel        `json:"on_other_model,omitempty"` // absent: as the config has it
+	Fallbacks *[]registry.FallbackModel  `json:"fallbacks,omitempty"`      // absent: as the config has them
+	Egress    []string                   `json:"egress,omitempty"`         // labels of the providers that it may reach; absent: all
 	CWD       string                     `json:"cwd"`
 	Created   int64                      `json:"created"`
 	Updated   int64                      `json:"updated"`
@@ -58,12 +61,24 @@ func (w Session) WithDetails(st agent.State) Session {
 // NewSession shows a session whose next turn gets a model.
 func NewSession(s session.Session, model feed.Model) Session {
 	w := Session{ID: s.ID, Title: s.Title, Status: s.Status, Model: model, Level: model.Level,
-		Preferred: Preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage, WarmUntil: s.WarmUntil(),
+		Preferred: Preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, Fallbacks: fallbacks(s.Fallbacks), Egress: s.Egress, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage, WarmUntil: s.WarmUntil(),
 		Metadata: maps.Clone(s.Metadata)}
 	if w.Metadata == nil {
 		w.Metadata = map[string]json.RawMessage{}
 	}
 	return w
+}
+
+// fallbacks are the links of a session as clients write them.
+func fallbacks(links *[]session.Link) *[]registry.FallbackModel {
+	if links == nil {
+		return nil
+	}
+	list := []registry.FallbackModel{}
+	for _, l := range *links {
+		list = append(list, registry.FallbackModel{Model: l.Model.String(), Level: l.Level, Key: l.Key})
+	}
+	return &list
 }
 
 // Preferred is the level that the user chose, nil if none.

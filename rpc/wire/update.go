@@ -7,6 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -139,6 +140,10 @@ func Event(e feed.Event, room int) (any, error) {
 		return NewConfirm(e, room), nil
 	case feed.QueueUpdate:
 		return NewWaiting(e), nil
+	case feed.SessionUpdate:
+		return sessionUpdate{e, fallbacks(e.Fallbacks)}, nil
+	case feed.FellBack:
+		return fellBack{e, failure.OfTurn(e.Error)}, nil
 	case feed.TurnParked:
 		return NewParked(e), nil
 	case feed.TurnEnd:
@@ -167,6 +172,18 @@ type promptStored struct {
 	Content     []Block           `json:"content"`
 	Disposition feed.Disposition  `json:"disposition"`
 	Into        session.TurnID    `json:"into,omitempty"`
+}
+
+// sessionUpdate is a SessionUpdate with fallbacks as clients write them.
+type sessionUpdate struct {
+	feed.SessionUpdate
+	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
+}
+
+// fellBack is a FellBack with its failure as an error of the protocol.
+type fellBack struct {
+	feed.FellBack
+	Error *conn.Error `json:"error,omitempty"` // in place of the log's
 }
 
 // Parked is a TurnParked with its failure as an error of the protocol.

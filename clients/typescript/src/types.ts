@@ -7,6 +7,8 @@ export type Agent = {
 	reasoning: AgentReasoning;
 	on_other_model?: OtherModel;
 	thinking_level?: Level;
+	fallbacks?: FallbackModel[];
+	egress?: string[];
 	compact_model?: string;
 };
 
@@ -27,6 +29,8 @@ export type AuthState = {
 	login?: boolean;
 	payer?: Payer;
 	ends_in?: string;
+	keys?: NamedKey[];
+	egress?: string[];
 	limits?: RateLimit[];
 };
 
@@ -130,13 +134,6 @@ export type ContinuedPart = {
 	action: ContinueAction;
 };
 
-export type Conversion = {
-	kept: number;
-	converted: number;
-	dropped: number;
-	why: string[];
-};
-
 export type Cost = {
 	amount: number;
 	currency: string;
@@ -194,9 +191,15 @@ export type Facts = {
 	lifecycle?: Fact;
 };
 
-export type FailureKind = "auth" | "rate_limit" | "quota" | "overloaded" | "context_too_long" | "refused" | "bad_request" | "transport" | "stalled" | "empty_answer" | "other_model";
+export type FailureKind = "auth" | "rate_limit" | "quota" | "overloaded" | "context_too_long" | "refused" | "bad_request" | "transport" | "stalled" | "empty_answer" | "other_model" | "egress";
 
 export type Fallback = "downgrade" | "off" | "provider_default" | "error";
+
+export type FallbackModel = {
+	model_id: string;
+	thinking_level?: Level;
+	key?: string;
+};
 
 export type Grant = {
 	id: string;
@@ -317,6 +320,11 @@ export type ModelThinking = {
 	as_of?: string;
 };
 
+export type NamedKey = {
+	name: string;
+	ends_in?: string;
+};
+
 export type Need = "approval" | "answer" | "parked" | "read";
 
 export type NewTool = {
@@ -379,6 +387,8 @@ export type Options = {
 	cache?: CacheTime;
 	keep_alive?: string;
 	on_other_model?: OtherModel;
+	fallbacks?: FallbackModel[];
+	egress?: string[];
 };
 
 export type Origin = {
@@ -569,6 +579,8 @@ export type Session = {
 	agent?: string;
 	tool_mode?: ToolMode;
 	on_other_model?: OtherModel;
+	fallbacks?: FallbackModel[];
+	egress?: string[];
 	cwd: string;
 	created: number;
 	updated: number;
@@ -614,6 +626,8 @@ export type Summary = {
 	undoable?: boolean;
 };
 
+export type SwitchReason = "auth" | "rate_limit" | "quota" | "overloaded" | "context_too_long" | "refused" | "bad_request" | "transport" | "stalled" | "empty_answer" | "other_model" | "egress" | "returned";
+
 export type TextBlock = {
 	text: string;
 	sources?: Citation[];
@@ -645,6 +659,13 @@ export type ThinkingBlock = {
 export type ThinkingControl = "effort" | "budget" | "toggle" | "always" | "none";
 
 export type ThinkingKind = "full" | "summary" | "redacted" | "omitted";
+
+export type Thoughts = {
+	kept: number;
+	converted: number;
+	dropped: number;
+	why: string[];
+};
 
 export type ToolCallBlock = {
 	call_id: string;
@@ -712,7 +733,7 @@ export interface Methods {
 			client?: ClientInfo;
 			capabilities?: ClientCapabilities;
 			strict?: boolean;
-			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
+			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "fell_back" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
 		};
 		result: {
 			protocol_version: number;
@@ -801,7 +822,7 @@ export interface Methods {
 		result: {
 			reasoning: Reasoning;
 			facts?: Facts;
-			blocks?: Conversion;
+			blocks?: Thoughts;
 			cache?: CacheState;
 			cache_why?: string;
 			left_out?: Omitted[];
@@ -837,6 +858,8 @@ export interface Methods {
 			on_other_model?: OtherModel;
 			thinking_level?: string;
 			remove?: boolean;
+			fallbacks?: FallbackModel[];
+			egress?: string[];
 			compact_model?: string;
 		};
 		result: {
@@ -871,6 +894,7 @@ export interface Methods {
 		params: {
 			provider: string;
 			key: string;
+			name?: string;
 		};
 		result: {
 			provider: string;
@@ -879,6 +903,8 @@ export interface Methods {
 			login?: boolean;
 			payer?: Payer;
 			ends_in?: string;
+			keys?: NamedKey[];
+			egress?: string[];
 			limits?: RateLimit[];
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
@@ -941,6 +967,7 @@ export interface Methods {
 			not_before?: number;
 			/** Unix milliseconds */
 			deadline?: number;
+			fallbacks?: FallbackModel[];
 		};
 		result: {
 			turn_id: string;
@@ -1103,7 +1130,7 @@ export interface Methods {
 			session_id: string;
 			after_seq?: number;
 			limit?: number;
-			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
+			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "fell_back" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
 		};
 		result: {
 			session: Session;
@@ -1273,6 +1300,7 @@ export interface Methods {
 			metadata?: Record<string, unknown>;
 			tool_mode?: ToolMode;
 			on_other_model?: OtherModel;
+			fallbacks?: FallbackModel[];
 		};
 		result: {
 			ignored?: string[];
@@ -1391,6 +1419,7 @@ export interface Notifications {
 		cache_why?: string;
 		continues?: string;
 		joins?: Joined;
+		instead_of?: string;
 	};
 	message_start: {
 		session_id: string;
@@ -1543,6 +1572,7 @@ export interface Notifications {
 		status?: SessionStatus;
 		metadata?: Record<string, unknown>;
 		deleted?: boolean;
+		fallbacks?: FallbackModel[];
 	};
 	queue_update: {
 		session_id: string;
@@ -1553,6 +1583,24 @@ export interface Notifications {
 		queue: Queued[];
 		held: boolean;
 		more_queued?: boolean;
+	};
+	fell_back: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		from: ModelInForce;
+		to: ModelInForce;
+		key?: string;
+		why: SwitchReason;
+		continues?: boolean;
+		thinking?: Thoughts;
+		cache?: CacheState;
+		cache_why?: string;
+		price_factor?: number;
+		payer?: Payer;
+		error?: Error;
 	};
 	turn_parked: {
 		session_id: string;

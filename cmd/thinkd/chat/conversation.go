@@ -105,6 +105,8 @@ func (c *conversation) apply(u update, now time.Time) {
 		}
 	case "turn_end":
 		c.turnEnded(u)
+	case "fell_back":
+		c.fellBack(u)
 	case "turn_parked":
 		c.turn = u.Turn
 		c.park(&parked.Turn{Why: u.Why, Since: u.Since, Until: u.Until, Resumes: u.Resumes, Error: u.Error}, now)
@@ -175,6 +177,14 @@ func (c *conversation) apply(u update, now time.Time) {
 		c.queue, c.held = u.Queue, u.Held
 	case "session_update":
 		c.updated(u)
+	}
+}
+
+// fellBack shows that the turn goes on with another model.
+func (c *conversation) fellBack(u update) {
+	c.add(warned, "", u.Switch.Text()+"\n"+u.Switch.Costs())
+	if c.other, c.payer = "", (payer{}); u.Payer != nil {
+		c.payer = *u.Payer
 	}
 }
 

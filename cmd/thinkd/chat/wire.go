@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/fellback"
 	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/provider"
@@ -243,7 +244,8 @@ type update struct {
 	Until     int64     `json:"until"`
 	Resumes   string    `json:"resumes"`
 
-	Summary shortened `json:"-"` // of the notification summary
+	Switch  fellback.Switch `json:"-"` // of fell_back
+	Summary shortened       `json:"-"` // of the notification summary
 }
 
 // textOrNumber is a member that is a word in some notifications and a number in others.
@@ -274,6 +276,9 @@ type grant struct {
 
 func decode(method string, params json.RawMessage) (update, error) {
 	u := update{Method: method}
+	if method == "fell_back" { // its from and to are models, and not words
+		return u.fellBack(params)
+	}
 	if err := json.Unmarshal(params, &u); err != nil {
 		return u, fmt.Errorf("%s: %w", method, err)
 	}
@@ -282,6 +287,21 @@ func decode(method string, params json.RawMessage) (update, error) {
 			return u, fmt.Errorf("%s: %w", method, err)
 		}
 	}
+	return u, nil
+}
+
+func (u update) fellBack(params json.RawMessage) (update, error) {
+	var p struct {
+		fellback.Switch
+		Session string `json:"session_id"`
+		Seq     uint64 `json:"seq"`
+		Turn    string `json:"turn_id"`
+		Payer   *payer `json:"payer"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return u, fmt.Errorf("%s: %w", u.Method, err)
+	}
+	u.Session, u.Seq, u.Turn, u.Payer, u.Switch = p.Session, p.Seq, p.Turn, p.Payer, p.Switch
 	return u, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/egress"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
 	"github.com/thinkd/thinkd/provider"
@@ -15,11 +16,13 @@ import (
 type Config struct {
 	Path          string // the file that was read; empty: there is none
 	Inputs        Inputs
-	Model         string              // for new sessions; empty: the default model of the first provider that is available
-	ThinkingLevel provider.Level      // empty: not set
-	OnOther       provider.OtherModel // what happens when another model answers; empty: a notice
-	Providers     []vendors.Config    // in catalog order: the catalog's vendors, the operator's own by name, the simulator
-	Agents        []registry.Agent    // by name
+	Model         string                   // for new sessions; empty: the default model of the first provider that is available
+	ThinkingLevel provider.Level           // empty: not set
+	OnOther       provider.OtherModel      // what happens when another model answers; empty: a notice
+	Fallbacks     []registry.FallbackModel // of sessions that have none; the models as provider/id
+	Egress        []string                 // labels of the providers that sessions may reach; none: all
+	Providers     []vendors.Config         // in catalog order: the catalog's vendors, the operator's own by name, the simulator
+	Agents        []registry.Agent         // by name
 	Serve         Serve
 	Dialects      vendors.Dialects // the operator's own
 	ModelsDev     string           // where a refresh asks for models.dev's database; empty: nowhere
@@ -64,6 +67,9 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 	}
 	if c.OnOther, err = provider.ParseOtherModel(f.OnOther); err != nil {
 		return Config{}, src.errorf("on_other_model", "%w", err)
+	}
+	if c.Egress = f.Egress; egress.CheckLabels(c.Egress) != nil {
+		return Config{}, src.errorf("egress", "%w", egress.CheckLabels(c.Egress))
 	}
 	if c.Limits, err = src.limits(f.Limits); err != nil {
 		return Config{}, err
@@ -117,6 +123,9 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 		if _, err := catalog.Find(c.Model); err != nil {
 			return Config{}, src.errorf("model", "%w", err)
 		}
+	}
+	if c.Fallbacks, err = src.fallbacks("fallbacks", f.Fallbacks, catalog); err != nil {
+		return Config{}, err
 	}
 	c.Agents, err = src.agents(f.Agents, catalog)
 	return c, err

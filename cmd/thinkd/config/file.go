@@ -20,6 +20,8 @@ type file struct {
 	Model         string                        `toml:"model"`
 	ThinkingLevel string                        `toml:"thinking_level"`
 	OnOther       string                        `toml:"on_other_model"`
+	Fallbacks     []registry.FallbackModel      `toml:"fallbacks"`
+	Egress        []string                      `toml:"egress"`
 	Providers     map[string]fileProvider       `toml:"providers"`
 	Dialects      map[string]any                `toml:"dialects"` // see dialects
 	ModelsDev     *string                       `toml:"models_dev"`
@@ -42,6 +44,7 @@ type fileProvider struct {
 	NumCtx   int                   `toml:"num_ctx"`
 	Cache    string                `toml:"cache"`
 	Context  any                   `toml:"context_management"` // see managed
+	Egress   []string              `toml:"egress"`
 	Models   []fileModel           `toml:"models"`
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/thinkd/thinkd/agent/egress"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
@@ -71,6 +72,9 @@ func (src *source) provider(id string, f fileProvider, own vendors.Dialects, get
 	}
 	if p.Context, err = src.managed(key+".context_management", f.Context, p.API); err != nil {
 		return vendors.Config{}, err
+	}
+	if p.Egress = f.Egress; egress.CheckLabels(p.Egress) != nil {
+		return vendors.Config{}, src.errorf(key+".egress", "%w", egress.CheckLabels(p.Egress))
 	}
 	if !variableName().MatchString(p.KeyEnv) {
 		return vendors.Config{}, src.errorf(key+".api_key_env", "must be the name of an environment variable, not a key")

@@ -86,6 +86,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Patience:  d.models.providers.Patience,
 		Address:   d.models.providers.Address,
 		Payer:     d.models.payer,
+		Fallbacks: links(c.Fallbacks), Egress: d.models.providers.Egress,
 		OnOther:   c.OnOther,
 		Simulator: vendors.Simulator, Log: log,
 		CompactAt: c.Limits.CompactAt,
@@ -104,7 +105,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	}
 	d.server = rpc.NewServer(rpc.Config{
 		Config: service.Config{
-			Log: log, Sessions: service.AgentsOf(d.agents), Catalog: ac.Catalog, Settings: settings, Tools: d.hosts.tools(c),
+			Log: log, Sessions: service.AgentsOf(d.agents), Catalog: ac.Catalog, Settings: settings, Tools: d.hosts.tools(c), Egress: c.Egress,
 			Providers:    func() []service.ProviderStatus { return d.models.status(settings) },
 			DefaultModel: func() session.ModelRef { return d.models.defaultModel(c) },
 		},

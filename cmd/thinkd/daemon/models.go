@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider"
@@ -52,9 +53,9 @@ func (m *models) defaultModel(c config.Config) session.ModelRef {
 func (m *models) status(settings *registry.Settings) []service.ProviderStatus {
 	var list []service.ProviderStatus
 	for _, s := range m.providers.Status() {
-		status := service.ProviderStatus{ID: s.ID, Available: s.Available, Why: s.Why, Auth: s.Key, AuthSource: s.KeySource, KeyEnding: s.KeyEnding, Login: s.Login, Limits: s.Limits,
+		status := service.ProviderStatus{ID: s.ID, Available: s.Available, Why: s.Why, Auth: s.Key, AuthSource: s.KeySource, KeyEnding: s.KeyEnding, Keys: s.Keys, Egress: m.providers.Egress(s.ID), Login: s.Login, Limits: s.Limits,
 			Defaults: settings.Defaults(s.ID)}
-		if by := m.payer(s.ID); by != nil {
+		if by := m.payer(s.ID, ""); by != nil {
 			status.Payer = &by.Payer
 		}
 		list = append(list, status)
@@ -62,8 +63,8 @@ func (m *models) status(settings *registry.Settings) []service.ProviderStatus {
 	return list
 }
 
-func (m *models) setKey(id string, key provider.Secret) error {
-	return m.notKept(m.providers.SetKey(id, key))
+func (m *models) setKey(id, name string, key provider.Secret) error {
+	return m.notKept(m.providers.SetKey(id, name, key))
 }
 
 func (m *models) login(ctx context.Context, id string, show func(rpc.LoginPrompt)) error {
@@ -84,11 +85,20 @@ func (m *models) learn(of session.ModelRef, said provider.Learned) {
 	m.lists.Learn(of.Provider, of.ID, said)
 }
 
-// payer is who pays for a provider's calls from now on; nil: that is not known.
-func (m *models) payer(id string) *session.Payer {
-	by, account, known := m.providers.Payer(id)
+// payer is who pays for a provider's calls with a key from now on; nil: that is not known.
+func (m *models) payer(id, key string) *session.Payer {
+	by, account, known := m.providers.Payer(id, key)
 	if !known {
 		return nil
 	}
 	return &session.Payer{Payer: by, Account: account}
+}
+
+// links are the fallbacks of the config.
+func links(list []registry.FallbackModel) (links []session.Link) {
+	for _, f := range list {
+		id, model, _ := strings.Cut(f.Model, "/")
+		links = append(links, session.Link{Model: session.ModelRef{Provider: id, ID: model}, Level: f.Level, Key: f.Key})
+	}
+	return links
 }

@@ -96,13 +96,13 @@ func TestKeyOnAFullDisk(t *testing.T) {
 	m := &models{log: discard, providers: vendors.Open([]vendors.Config{{ID: "a", KeyEnv: "A_KEY"}}, nil, keys, nil, discard)}
 	defer func(sync func(*os.File) error) { durable.Sync = sync }(durable.Sync)
 	durable.Sync = func(*os.File) error { return syscall.ENOSPC }
-	if err := m.setKey("a", provider.NewSecret("sk-1")); !errors.Is(err, session.ErrReadOnly) {
+	if err := m.setKey("a", "", provider.NewSecret("sk-1")); !errors.Is(err, session.ErrReadOnly) {
 		t.Errorf("set: %v", err)
 	}
 	if err := network.WriteToken(dir); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("a token that is not synced: %v", err)
 	}
-	if err := m.setKey("none", provider.Secret{}); !errors.Is(err, provider.ErrNoKeyNeeded) {
+	if err := m.setKey("none", "", provider.Secret{}); !errors.Is(err, provider.ErrNoKeyNeeded) {
 		t.Errorf("of no provider: %v", err)
 	}
 }

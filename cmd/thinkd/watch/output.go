@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/fellback"
 	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/provider"
@@ -158,6 +159,12 @@ func (w *output) update(m door.Notification) error {
 		} else {
 			err = w.say(u.Delta)
 		}
+	case "fell_back":
+		var f fellback.Switch
+		if err := json.Unmarshal(m.Params, &f); err != nil {
+			return fmt.Errorf("%s: %w", m.Method, err)
+		}
+		_, err = fmt.Fprintf(w.errOut, "thinkd: %s\nthinkd: %s\n", printable.Clean(f.Text()), printable.Clean(f.Costs()))
 	case "turn_parked":
 		var p parked.Turn
 		if err := json.Unmarshal(m.Params, &p); err != nil {
