@@ -9,7 +9,7 @@ import (
 const (
 	perCharacter = 0.25 // tokens, where nobody has counted
 	perMedia     = 1500 // tokens of an image or of a page, where nobody has counted
-	mostGuessed  = 0.1  // of a prompt that counts as counted
+	mostWrong    = 0.05 // of a prompt that counts as counted, may be wrong
 )
 
 // Counted is a prompt of the session that a vendor has counted.
@@ -97,7 +97,7 @@ func (m *measured) since(now []provider.Piece, thinking int, ratio float64, befo
 	for _, p := range before.Pieces {
 		had[p.Hash]++
 	}
-	guessed, unsure, answered, behind := 0.0, 0.0, false, false
+	guessed, wrong, answered, behind := 0.0, 0.0, false, false
 	total := float64(before.Usage.Sent().Input - before.Removed)
 	for _, p := range now {
 		if had[p.Hash] > 0 {
@@ -126,15 +126,16 @@ func (m *measured) since(now []provider.Piece, thinking int, ratio float64, befo
 		}
 		answer := float64(said + before.Returned)
 		total += answer
-		guessed += 0.1 * answer
+		wrong += 0.1 * answer // the tokens of an answer are not quite those that it has in a prompt
 	}
+	wrong += 0.15 * guessed
 	if more := thinking - before.Thinking - before.Returned + before.Removed; more > 0 { // of other answers since
 		total += float64(more)
-		unsure = float64(more)
+		wrong += float64(more)
 	}
 	total = max(total, 0)
-	m.counted = unsure+0.25*guessed <= mostGuessed*total
-	m.bound(total, 0.25*guessed+unsure, 0.4*guessed+0.4*unsure)
+	m.counted = wrong <= mostWrong*total
+	m.bound(total, wrong+0.1*guessed, wrong+0.25*guessed)
 }
 
 // common is the number of pieces with which both prompts begin.

@@ -9,7 +9,7 @@ import (
 // Quote is what the next prompt costs.
 type Quote struct {
 	Known   bool // what is sent is known; false: all else is empty
-	Counted bool // the vendor counted most of the prompt for this model; false: Input is an estimate
+	Counted bool // the vendor counted nearly all of the prompt for this model: Input is within 5 %; false: it is an estimate
 
 	Input, Low, High int    // tokens of the prompt of the first call: expected, and between which bounds
 	Parts            []Part // of Input
