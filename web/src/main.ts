@@ -122,8 +122,8 @@ class App {
 	async begin(): Promise<void> {
 		await this.client.open();
 		await Promise.all([this.picker.load(), this.keys.count()]);
-		await this.route();
 		window.addEventListener("hashchange", () => void this.route());
+		await this.route();
 	}
 
 	// The session that is shown
@@ -276,8 +276,10 @@ class App {
 		this.sessions.current = "";
 		byId("turns").replaceChildren();
 		byId("latest").hidden = true;
+		const mine = this.opened;
 		const ready = await this.keys.count();
 		const listed = await this.sessions.load(false);
+		if (mine !== this.opened) return; // a session was opened meanwhile
 		byId("hello").hidden = false;
 		byId("hello").classList.toggle("first", ready === 0);
 		byId("hello-title").textContent = ready === 0 ? "Watch a model think" : listed === 0 ? "Start a conversation" : "A new conversation";
