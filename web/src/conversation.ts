@@ -308,6 +308,9 @@ export class Conversation {
 			case "retry":
 				t.retry(u.params);
 				break;
+			case "fell_back":
+				t.fellBack(u.params);
+				break;
 			case "thinking_converted":
 				t.converted(u.params);
 				break;

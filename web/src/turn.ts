@@ -2,6 +2,7 @@ import type { Block, Message, Notifications } from "../../clients/typescript/src
 import { Answer } from "./answer.js";
 import type { Question, Ruling } from "./approval.js";
 import { copy, h, iconButton, say } from "./dom.js";
+import { fellBack } from "./fell.js";
 import { troubleCard, type Ways } from "./failure.js";
 import { twiceASecond } from "./frames.js";
 import { chip, type Reasoning } from "./levels.js";
@@ -294,6 +295,13 @@ export class Turn {
 	notice(p: Params<"notice">): void {
 		this.el.hidden = false;
 		this.rail().append(note(p.severity === "info" ? "" : "warn", notices[p.kind] ?? p.kind, p.message, p.kind));
+	}
+
+	/** Another model, or the first choice again, goes on with the turn. */
+	fellBack(p: Params<"fell_back">): void {
+		this.model = p.to;
+		this.name.textContent = this.acts.nameOf(p.to);
+		this.rail().append(fellBack(p, true, (m) => this.acts.nameOf(m)));
 	}
 
 	converted(p: Params<"thinking_converted">): void {

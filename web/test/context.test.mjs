@@ -1,5 +1,7 @@
 // What the model gets of a long conversation, and what the next prompt costs: summaries that open, pins, undo, the quote.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 
 import { ask, browser, look, open, serve, vendor } from "./harness.mjs";
@@ -66,4 +68,25 @@ test("an expensive prompt says what it costs before it is sent", async () => {
 	await line.waitFor({ state: "hidden" });
 	page.check();
 	await page.context().close();
+});
+
+test("a turn that goes on with another model says from where, to where, and at what price", async () => {
+	const refusing = createServer((_, response) => {
+		response.writeHead(401, { "Content-Type": "application/json" });
+		response.end('{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}');
+	});
+	refusing.listen(0, "127.0.0.1");
+	await once(refusing, "listening");
+	const other = await serve({ config: 'fallbacks = [{ model = "sim/gpt" }]\n', env: { ANTHROPIC_API_KEY: "sk-void", ANTHROPIC_BASE_URL: `http://127.0.0.1:${refusing.address().port}` } });
+	const page = await open(chrome, other.url);
+	await ask(page, "Which is later, May or June? [[sim: pace=0]]");
+	const step = page.locator(".step", { hasText: "Fell back" });
+	await step.waitFor();
+	assert.match(await step.innerText(), /Fell back[\s\S]*From, to\s+Claude Opus 5\.5, \w+ → .*GPT.*, \w+[\s\S]*Return/);
+	await look(page, "fell-back");
+	page.check();
+	await page.context().close();
+	await other.close();
+	refusing.closeAllConnections();
+	refusing.close();
 });
