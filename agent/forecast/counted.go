@@ -109,7 +109,7 @@ func keepsThinking(v *session.View, model session.ModelRef, returned func(*sessi
 			continue
 		}
 		own, added := returned(last), last.End.Usage.Sent().Output-thought(last)+budget.Tokens(said)
-		if all < enough+added/2 {
+		if all < enough+added/2 || before.By(last).Model != model || t.By(next).Model != model {
 			continue
 		}
 		grown := next.End.Usage.Sent().Input - last.End.Usage.Sent().Input - added
@@ -162,6 +162,9 @@ func steady(v *session.View, model session.ModelRef) bool {
 		for _, m := range t.Messages { // calls of one turn follow each other at once
 			if !isCounted(m) {
 				continue
+			}
+			if t.By(m).Model != model { // a fallback
+				break
 			}
 			u := m.End.Usage.Sent()
 			if before > 0 {

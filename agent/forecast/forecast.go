@@ -76,7 +76,7 @@ func New(s Source) *Draft {
 		if !same { // what its own model was sent
 			by := s.View.Turns[a.turn].By(a.Message).Model
 			back = func(m *session.Message) int {
-				if t := s.View.Turn(m.Turn); t == nil || t.Start == nil || t.Start.Model != by || s.View.Rebound(m) {
+				if t := s.View.Turn(m.Turn); t == nil || t.Start == nil || t.By(m).Model != by || s.View.Rebound(m) {
 					return 0
 				}
 				return thought(m)
