@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
@@ -114,6 +115,11 @@ func (s *state) read(now time.Time) error {
 			return err
 		}
 	}
+	used, err := s.cfg.Store.Ledger().Total(s.ctx, s.ref)
+	if err != nil {
+		return err
+	}
+	s.sum = gate.NewSum(used)
 	s.measure()
 	return nil
 }
@@ -136,6 +142,8 @@ func (s *state) restore(t *session.Turn, now time.Time) error {
 	case session.ParkedQuota, session.ParkedOutage:
 		s.run.stuck = p
 		s.run.calls++ // the one that failed
+	case session.ParkedBudget:
+		s.run.calls++ // the one that was not made
 	case session.ParkedApproval:
 		if err := s.restoreRound(p.Asked, now); err != nil {
 			return err

@@ -203,9 +203,14 @@ func (b *bench) keepIn(store session.Local) {
 }
 
 // only is a store that gives every owner the same sessions.
-type only struct{ session.Sessions }
+type only struct {
+	session.Sessions
+	ledger session.Ledger
+}
 
 func (o only) For(session.Owner) session.Sessions { return o.Sessions }
+
+func (o only) Ledger() session.Ledger { return o.ledger }
 
 func (only) Close() error { return nil }
 

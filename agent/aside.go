@@ -2,13 +2,14 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/thinkd/thinkd/agent/aside"
-	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
@@ -28,10 +29,9 @@ type Aside struct {
 	Cache     feed.Cache
 
 	call   aside.Call
-	sent   budget.Used // the estimated prompt
-	before budget.Used // what the session has used, without side questions
-	limits Limits
-	ledger *aside.Ledger
+	ref    session.Ref
+	enter  gate.Call
+	desk   *aside.Desk
 	agent  context.Context // ends with the agent
 	cfg    Config
 	report report.Call
@@ -69,15 +69,15 @@ func (s *state) aside(q Question) (*Aside, error) {
 	premium := c.model.Premium
 	estimate := v.estimateOf(c.ref(), req)
 	price := func(u provider.Usage) *provider.Cost { return c.model.Price.Cost(u, s.cfg.Now()) }
-	sent := estimate.Usage()
-	sent.Cost = price(sent)
 	s.used = s.cfg.Now()
 	s.uses(c)
 	return &Aside{Model: c.shown(), Reasoning: c.decision, Cache: c.cache,
-		call: aside.Call{Model: c.model, Provider: c.provider, Request: req, Estimate: estimate, Price: price, Premium: premium,
+		call: aside.Call{Model: c.model, Request: req, Estimate: estimate, Price: price, Premium: premium,
 			Now: s.cfg.Now, Load: func(req *provider.Request) { s.cfg.load(req) },
 			Patience: aside.Patience{Headers: limits.Headers, Quiet: limits.QuietBytes, Whole: limits.TurnTime}},
-		sent: budget.Of(sent), before: budget.Of(s.usage()), limits: s.cfg.Limits, ledger: s.asides, agent: s.ctx, cfg: s.cfg,
+		ref: s.ref, desk: s.asides, agent: s.ctx, cfg: s.cfg,
+		enter: gate.Call{Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: c.payer, Purpose: session.ForAside,
+			Sum: s.sum, Usage: reservation(c.model, estimate, s.cfg.Now())},
 		report: report.Call{Session: s.id, Model: c.ref(), API: c.model.API, Reasoning: c.decision, Aside: true}}, nil
 }
 
@@ -117,17 +117,19 @@ func (s *state) conversationWith(c choice, prompt provider.Blocks) conversation 
 // the answer used counts for the session's budget, also if it fails. It ends with ctx, and with the agent. Error: aside.ErrFull, and
 // then nothing was used.
 func (q *Aside) Ask(ctx context.Context, said func(provider.BlockKind, string)) (a aside.Answer, err error) {
-	if err := q.ledger.Begin(q.sent); err != nil {
+	if err := q.desk.Begin(); err != nil {
 		return a, err
 	}
-	defer func() {
-		if err := q.ledger.End(q.sent, a.Usage); err != nil {
-			q.cfg.Log.Warn("what a side question used counts only until the daemon exits", "session", q.report.Session, "err", err)
-		}
-	}()
+	defer q.desk.End()
+	pass, err := q.cfg.gate.Enter(q.enter)
+	if full, ok := errors.AsType[*gate.Full](err); ok {
+		m := q.call.Model
+		return aside.Answer{Err: &provider.Error{API: m.API, Provider: m.Provider, Kind: provider.KindQuota, Hint: provider.HintFinal, Message: full.Error()}}, nil
+	}
+	settle := q.hold(ctx, pass)
+	defer func() { settle(a.Usage) }()
 	near := [2]bool{}
-	all := q.before.Plus(q.ledger.Used()).Minus(q.sent)
-	q.call.Bounds = q.limits.SessionBudget.Bounds("session", all, &near)
+	q.call.Bounds, q.call.Stream = q.cfg.Limits.SessionBudget.Bounds("session", pass.Others(), &near), pass.Stream
 	if err := q.call.Affordable(q.call.Estimate.Usage()); err != nil {
 		return aside.Answer{Err: err}, nil
 	}
@@ -142,6 +144,24 @@ func (q *Aside) Ask(ctx context.Context, said func(provider.BlockKind, string)) 
 		q.tell(a, begun)
 	}()
 	return q.call.Run(ctx, said), nil
+}
+
+// hold keeps the reservation of the call in the ledger, and returns what puts the use in its place. A store that takes nothing does not
+// stop the call; then the use counts until the daemon exits.
+func (q *Aside) hold(ctx context.Context, pass *gate.Pass) (settle func(provider.Usage)) {
+	ctx = context.WithoutCancel(ctx)
+	ledger, id := q.cfg.Store.Ledger(), session.NewConfirmID()
+	held := ledger.Hold(ctx, q.ref, id, pass.Reserved)
+	return func(used provider.Usage) {
+		pass.Settle(used)
+		err := held
+		if err == nil {
+			err = ledger.Settle(ctx, q.ref, id, used)
+		}
+		if err != nil {
+			q.cfg.Log.Warn("what a side question used is not in the ledger", "session", q.report.Session, "err", err)
+		}
+	}
 }
 
 // tell tells of the exchange.

@@ -19,7 +19,6 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
@@ -354,15 +353,7 @@ func TestAsideCountsForTheBudget(t *testing.T) {
 		b := newBench(t, countedAnswer(100, "One."), countedAnswer(100, "Aside."), countedAnswer(100, "Two."), countedAnswer(100, "Aside."))
 		b.group.Close()
 		b.cfg.Limits.SessionBudget = budget.Limit{Tokens: 300}
-		book := new(durable.Memory)
-		restart := func() {
-			var err error
-			if b.cfg.Asides, err = aside.OpenBook(book); err != nil {
-				t.Fatal(err)
-			}
-			b.start()
-		}
-		restart()
+		b.start()
 		defer b.close()
 		id := b.session("sim/claude", provider.High)
 		b.turn(id, "Hello.")
@@ -377,7 +368,7 @@ func TestAsideCountsForTheBudget(t *testing.T) {
 		check(t, "usage of the session", st.Session.Usage.Input, 100)
 		b.turn(id, "Hello again.")
 		b.group.Close()
-		restart()
+		b.start()
 		if a := b.asks(id, "?", nil); a.Err == nil || !strings.Contains(a.Err.Error(), "the session's budget of 300 tokens has no room") {
 			t.Errorf("above the budget: %+v", a)
 		}
@@ -386,9 +377,18 @@ func TestAsideCountsForTheBudget(t *testing.T) {
 		if err := b.group.For(session.Operator).Delete(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		text, err := book.Get()
-		check(t, "the book after the deletion", string(text), "{}")
+		ref := session.Ref{ID: id}
+		total, err := b.local.Ledger().Total(t.Context(), ref)
+		check(t, "the session's total after the deletion", total, provider.Usage{})
 		check(t, "error", err, nil)
+		lines, err := b.local.Ledger().Lines(t.Context(), nil, "2000-01-01", "2000-01-01")
+		check(t, "error", err, nil)
+		used := 0
+		for _, l := range lines {
+			used += l.Usage.Input
+		}
+		check(t, "calls in the report after the deletion", len(lines), 2)
+		check(t, "what they used", used, 300)
 	})
 }
 

@@ -25,7 +25,7 @@ func benchAgents(b *testing.B, play script) (*Group, *Agent) {
 	for range 4 {
 		api.scripts = append(api.scripts, play)
 	}
-	g, err := NewGroup(b.Context(), Config{Store: only{unchecked{mem.New().For(session.Operator)}}, Catalog: catalog, Log: slog.New(slog.DiscardHandler),
+	g, err := NewGroup(b.Context(), Config{Store: only{unchecked{mem.New().For(session.Operator)}, mem.New().Ledger()}, Catalog: catalog, Log: slog.New(slog.DiscardHandler),
 		Provider: func(string) provider.Provider { return api }, Limits: Limits{TurnBytes: 1 << 40}})
 	if err != nil {
 		b.Fatal(err)

@@ -2,11 +2,15 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
@@ -17,13 +21,16 @@ import (
 func (s *state) startCall() {
 	r := s.run
 	s.followRedirect()
-	req := s.request()
-	r.estimate, r.prompted = s.conversation().estimateOf(r.ref(), req), req.Initiator() == "user"
+	req := s.takePrepared()
+	r.prompted = req.Initiator() == "user"
 	req.Input, req.Counted = s.conversation().size(r.choice)
 	if !s.affordable() {
 		return
 	}
 	if s.checkPayer(); s.ended != nil {
+		return
+	}
+	if !s.enterGate() {
 		return
 	}
 	s.uses(r.choice)
@@ -33,7 +40,7 @@ func (s *state) startCall() {
 	c := &call{steps: relay.NewSteps(), stop: stop, begun: now, content: now}
 	r.call = c
 	req.Sent = func(o provider.Outline) { c.sent.Store(&o) }
-	api, cfg := r.provider, s.cfg
+	pass, cfg := r.pass, s.cfg
 	r.log.Debug("model call", "model", r.model.Ref(), "call", r.calls, "again", r.again, "reasoning", r.decision)
 	s.calls.Go(func() {
 		defer c.steps.Close()
@@ -47,12 +54,120 @@ func (s *state) startCall() {
 				return
 			}
 		}
-		for event, err := range api.Stream(ctx, req) {
+		for event, err := range pass.Stream(ctx, req) {
 			if !c.steps.Put(ctx, relay.Step{Event: event, Err: err}) || err != nil {
 				return
 			}
 		}
 	})
+}
+
+// allowance is for how many tokens of its answer a call reserves money. A longer answer reserves more as it comes.
+const allowance = 4096
+
+// reservation is what a call of a model may use that is estimated so far.
+func reservation(m provider.Model, e budget.Estimate, now time.Time) provider.Usage {
+	u := e.Usage()
+	u.Output += allowance
+	if m.MaxOutput > 0 {
+		u.Output = max(min(u.Output, m.MaxOutput), budget.Tokens(e.Said))
+	}
+	u.Cost = m.Price.Cost(u, now)
+	return u
+}
+
+// recordCall is record for facts after which a turn calls its model. The reservation of the call is in the same commit.
+func (s *state) recordCall(turn session.TurnID, c choice, facts ...fact) error {
+	s.follows = func() *session.Reserved { return s.prepare(turn, c) }
+	defer func() { s.follows = nil }()
+	return s.record(facts...)
+}
+
+// prepare makes the next call of a turn ready, and returns what it reserves, nil if it cannot or need not.
+func (s *state) prepare(turn session.TurnID, c choice) *session.Reserved {
+	if c.provider == nil {
+		return nil
+	}
+	p := &prepared{turn: turn, request: s.conversation().requestFor(c), kept: s.kept}
+	p.estimate = s.conversation().estimateOf(c.ref(), p.request)
+	call := s.passing(c, p.estimate, c.payer)
+	if s.run != nil && s.run.pass != nil && s.run.pass.Fits(call) {
+		s.ready = p
+		return nil
+	}
+	s.leaveGate()
+	s.ready = p
+	pass, err := s.cfg.gate.Enter(call)
+	if err != nil {
+		return nil // the turn is parked when the call is to be made
+	}
+	p.pass = pass
+	return &pass.Reserved
+}
+
+// passing is the next call of a turn at the gate.
+func (s *state) passing(c choice, e budget.Estimate, payer *session.Payer) gate.Call {
+	return gate.Call{Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: payer, Purpose: session.ForTurn, Sum: s.sum,
+		Usage: reservation(c.model, e, s.cfg.Now()), Allowed: s.allowed || s.run != nil && s.run.allowed}
+}
+
+// takePrepared gives the running turn the request of its next call, and what was reserved for it.
+func (s *state) takePrepared() *provider.Request {
+	r, p := s.run, s.ready
+	s.ready = nil
+	if p != nil && p.pass != nil {
+		r.pass, r.allowed = p.pass, false
+	}
+	if p == nil || p.turn != r.ID || p.kept != s.kept || p.request == nil {
+		req := s.request()
+		r.estimate = s.conversation().estimateOf(r.ref(), req)
+		return req
+	}
+	r.estimate = p.estimate
+	return p.request
+}
+
+// enterGate reserves what the running call may cost, if that was not done before. The log has the reservation before the call is made.
+// It reports whether the call may be made: if a limit of all sessions has no room, the turn is parked, and a person decides.
+func (s *state) enterGate() bool {
+	r := s.run
+	call := s.passing(r.choice, r.estimate, r.paidBy)
+	if r.pass != nil && r.pass.Fits(call) {
+		return true
+	}
+	s.leaveGate()
+	pass, err := s.cfg.gate.Enter(call)
+	if full, ok := errors.AsType[*gate.Full](err); ok {
+		s.askToSpend(full.Spending)
+		return false
+	}
+	r.pass, r.allowed = pass, false
+	return s.record(fact{r.ID, pass.Reserved, nil}) == nil
+}
+
+// askToSpend parks the running turn before a call that a limit has no room for. A person resumes or ends it.
+func (s *state) askToSpend(q session.Spending) {
+	r := s.run
+	facts := s.closeMessage(session.StopError, session.Failed)
+	r.reply = reply{}
+	s.parkTurn(session.TurnParked{Why: session.ParkedBudget, Since: s.cfg.Now().UnixMilli(), Resumes: session.ResumesOnRequest,
+		Payer: r.paidBy, Spending: &q}, facts...)
+}
+
+// covered reserves more for an answer that is longer than the call reserved for. It reports whether the call goes on.
+func (s *state) covered() bool {
+	r, now := s.run, s.cfg.Now()
+	used := r.estimate.Usage()
+	if used.Cost = r.priced().Price.Cost(used, now); r.pass.Covers(used) {
+		return true
+	}
+	err := r.pass.Extend(reservation(r.priced(), r.estimate, now))
+	if full, ok := errors.AsType[*gate.Full](err); ok {
+		s.tell(r.ID, warn(noticeBudgetReached, fmt.Sprintf("the limit %s of %v %s is used up", full.Limit, full.Most.Units(), provider.USD)))
+		s.overLimit(string(full.Limit))
+		return false
+	}
+	return s.record(fact{r.ID, r.pass.Reserved, nil}) == nil
 }
 
 func (s *state) callAgain() {
@@ -90,6 +205,9 @@ func (s *state) followRedirect() {
 		return
 	}
 	r.model, r.decision = now, decision
+	if s.ready != nil {
+		s.ready.request = nil
+	}
 	if wire, err := r.provider.Wire(s.conversation().asked(r.choice)); err == nil {
 		r.decision.Wire = wire
 	}

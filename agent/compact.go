@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/summary"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
@@ -142,8 +143,15 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 		over(s.ended)
 		return
 	}
+	pass, hold, err := s.enterForSummary(turn, c, p)
+	if err != nil {
+		if turn == "" || s.ended == nil {
+			over(err)
+		}
+		return
+	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	summing := &compacting{Call: summary.Call{Model: c.model, Provider: c.provider, Decision: c.decision, Passage: p, Keep: set.KeepAlive, Served: s.summariser(c.model), Now: s.cfg.Now},
+	summing := &compacting{pass: pass, hold: hold, Call: summary.Call{Model: c.model, Stream: pass.Stream, Decision: c.decision, Passage: p, Keep: set.KeepAlive, Served: s.summariser(c.model), Now: s.cfg.Now},
 		id: id, turn: turn, begun: s.cfg.Now(), said: make(chan summary.Result, 1), stop: stop, over: over}
 	s.uses(c)
 	s.compacting = summing
@@ -177,6 +185,27 @@ func (s *state) summaryModel() provider.Model {
 	}
 	c, _ := s.current()
 	return c.model
+}
+
+// enterForSummary reserves what a summary may cost. hold is its reservation in the ledger, empty if the log has it.
+func (s *state) enterForSummary(turn session.TurnID, c choice, p transcript.Passage) (pass *gate.Pass, hold string, err error) {
+	s.leaveGate() // the next call of the turn is another one after the summary
+	pass, err = s.cfg.gate.Enter(gate.Call{Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: c.payer,
+		Purpose: session.ForSummary, Sum: s.sum, Usage: reservation(c.model, summary.Sent(p), s.cfg.Now())})
+	if full, ok := errors.AsType[*gate.Full](err); ok {
+		return nil, "", &provider.Error{API: c.model.API, Provider: c.model.Provider, Kind: provider.KindQuota, Hint: provider.HintFinal,
+			Message: full.Error()}
+	}
+	if turn != "" {
+		err = s.record(fact{turn, pass.Reserved, nil})
+	} else {
+		hold = session.NewConfirmID()
+		err = s.cfg.Store.Ledger().Hold(s.ctx, s.ref, hold, pass.Reserved)
+	}
+	if err != nil {
+		pass.Leave()
+	}
+	return pass, hold, err
 }
 
 // summariser decides on the model that writes a summary, for the goroutine of the call.
@@ -285,7 +314,7 @@ func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 		if !ok {
 			return nil, nil
 		}
-		if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", s.spent(), &s.notified.near), summary.Cost(s.summaryModel(), p, s.cfg.Now())); b != nil {
+		if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", s.others(), &s.notified.near), summary.Cost(s.summaryModel(), p, s.cfg.Now())); b != nil {
 			return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s has no room for a summary", b.Words())}
 		}
 		over := make(chan error, 1) // for one word, also when nobody waits for it any more

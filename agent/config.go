@@ -9,9 +9,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/egress"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
@@ -73,7 +73,6 @@ type Config struct {
 	Left func(context.Context) ([]session.Ref, error)
 
 	Blobs   session.Blobs // stores media; nil: the log has them
-	Asides  *aside.Book   // what side questions used; nil: it is forgotten when the process ends
 	Catalog Catalog
 
 	// Provider finds a provider by its configured id; nil: there is none. A provider without a key exists, and its calls fail
@@ -154,6 +153,7 @@ type Config struct {
 	loaded *loaded.Models // by the group's sessions; nil: there is no group
 	parks  *park.Yard     // the group's parked turns
 	lists  *watch.Hub     // of those who watch the group's sessions; nil: there is no group
+	gate   *gate.Gate     // the group's, which every model call passes
 }
 
 // Catalog knows the models: a *[registry.Catalog], or a *[registry.Current], whose catalog is replaced from time to time. A turn
@@ -175,6 +175,7 @@ type Limits struct {
 	ToolOutput    int           // bytes of text that a model gets of the result of a tool call
 	TurnBudget    budget.Limit  // of a turn
 	SessionBudget budget.Limit  // of a session; its turns end at once when it is used up
+	Spending      gate.Limits   // of all sessions; a turn that reaches one is parked until a person decides
 
 	SessionQueue int64 // bytes of the prompts that wait in a session
 	Queues       int64 // bytes of the prompts that wait in all sessions
@@ -239,7 +240,7 @@ func (l Limits) withDefaults() Limits {
 }
 
 func (l Limits) budgeted() bool {
-	return l.TurnBudget != (budget.Limit{}) || l.SessionBudget != (budget.Limit{})
+	return l.TurnBudget != (budget.Limit{}) || l.SessionBudget != (budget.Limit{}) || l.Spending != (gate.Limits{})
 }
 
 // withDefaults fills in the limits and the clock.
@@ -250,9 +251,6 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.N[time.Duration]
-	}
-	if cfg.Asides == nil {
-		cfg.Asides = aside.NewBook()
 	}
 	return cfg
 }

@@ -391,7 +391,7 @@ func TestApprovalIsStoredBeforeTheToolStarts(t *testing.T) {
 			defer func() { b.close() }()
 			store := &approvals{b.store, make(chan []string), make(chan error)}
 			b.group.Close()
-			b.store, b.cfg.Store = store, only{store}
+			b.store, b.cfg.Store = store, only{store, b.local.Ledger()}
 			b.start()
 			q := b.questions(id)[0]
 			a := b.agent(id)
@@ -426,7 +426,7 @@ func TestStartIsStoredBeforeTheToolStarts(t *testing.T) {
 		defer b.close()
 		store := &approvals{b.store, make(chan []string), make(chan error)}
 		b.group.Close()
-		b.store, b.cfg.Store, b.cfg.Rules = store, only{store}, tool.Policy{}
+		b.store, b.cfg.Store, b.cfg.Rules = store, only{store, b.local.Ledger()}, tool.Policy{}
 		b.start()
 		if _, err := b.agent(id).Prompt(t.Context(), text("Look.")); err != nil {
 			t.Fatal(err)

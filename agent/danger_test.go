@@ -155,7 +155,7 @@ func TestHostileApprovalIsStoredFirst(t *testing.T) {
 					verdicts++
 					check(t, "runs before the approval is stored", h.runs.Load(), int64(0))
 				}
-			}}}
+			}}, b.local.Ledger()}
 			b.group.Close()
 			b.start()
 			a := b.agent(id)

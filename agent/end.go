@@ -24,6 +24,7 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 		r.retry.Stop()
 	}
 	facts := slices.Concat(before, s.closeMessage(end.StopReason, incomplete), s.leftOver())
+	s.leaveGate()
 	s.dropRound(nil)
 	end.Usage = r.usage // with what closeMessage counts
 	end.DurationMS = r.ran(s.cfg.Now()).Milliseconds()
@@ -81,7 +82,7 @@ func (s *state) bounds() []budget.Bound {
 	now := r.estimate.Usage()
 	now.Cost = r.priced().Price.Cost(now, s.cfg.Now())
 	turn := budget.Of(r.usage).Plus(budget.Of(now))
-	all := budget.Of(s.view.Session.Usage).Plus(s.asides.Used()).Plus(turn)
+	all := s.others().Plus(budget.Of(now))
 	list := append(l.TurnBudget.Bounds("turn", turn, &r.near), l.SessionBudget.Bounds("session", all, &s.notified.near)...)
 	return slices.DeleteFunc(list, func(b budget.Bound) bool { return b.Most == 0 })
 }
@@ -98,6 +99,17 @@ func (s *state) affordable() bool {
 	}
 	s.noticeNearBudget()
 	return true
+}
+
+// others is what the session has used, without the running call.
+func (s *state) others() budget.Used {
+	switch {
+	case s.ready != nil && s.ready.pass != nil:
+		return s.ready.pass.Others()
+	case s.run != nil && s.run.pass != nil:
+		return s.run.pass.Others()
+	}
+	return s.sum.Used()
 }
 
 // noticeNearBudget tells once of each budget that is nearly used up.
@@ -241,9 +253,11 @@ func (s *state) failure(err error) *session.Failure {
 func (s *state) refuseOther(err *provider.Error) {
 	r := s.run
 	s.stopCall(err, callEnd{fault: string(err.Kind)})
+	var before []fact
 	if r.reply.id == "" { // else it is that of the message
-		r.metered(provider.Usage{}, s.cfg.Now())
+		before = []fact{{r.ID, session.Settled{Usage: r.metered(provider.Usage{}, s.cfg.Now())}, nil}}
 	}
-	facts, _ := s.discard()
+	discarded, _ := s.discard()
+	facts := append(before, discarded...)
 	s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed, facts...)
 }

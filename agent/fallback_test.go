@@ -197,7 +197,7 @@ func TestAllLinksFail(t *testing.T) {
 					t.Fatalf("parked: %+v", p)
 				}
 				b.restart() // the turn goes on with the link that it had
-				if _, err := b.agent(id).ResumeTurn(t.Context(), r.Turn, nil); err != nil {
+				if _, err := b.agent(id).ResumeTurn(t.Context(), r.Turn, Resumption{}); err != nil {
 					t.Fatal(err)
 				}
 				check(t, "its end", b.outcome(id, r.Turn).End.StopReason, session.StopEndTurn)

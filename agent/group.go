@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
@@ -47,7 +48,11 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
 	cfg.parks, cfg.lists = park.NewYard(cfg.Jitter), watch.NewHub()
+	cfg.gate = gate.New(cfg.Limits.Spending, cfg.Now)
 	if err := cfg.recover(ctx); err != nil {
+		return nil, err
+	}
+	if err := cfg.openLedger(ctx); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
@@ -146,6 +151,42 @@ func (cfg Config) recover(ctx context.Context) error {
 	}
 	return nil
 }
+
+// openLedger ends the reservations that a crash left, and counts what was spent for the limits of all sessions.
+func (cfg Config) openLedger(ctx context.Context) error {
+	ledger := cfg.Store.Ledger()
+	left, err := ledger.Holds(ctx)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	for _, h := range left {
+		used := h.Usage
+		used.Estimated = true
+		if err := ledger.Settle(ctx, h.Ref, h.ID, used); err != nil {
+			cfg.Log.Warn("a call that a crash cut off is not in the ledger yet", "session", h.Ref.ID, "err", err)
+		}
+	}
+	spent, err := ledger.Budgets(ctx, cfg.gate.Today())
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	cfg.gate.Restore(spent)
+	return nil
+}
+
+// Attend says that a person wrote or approved something, in any session.
+func (g *Group) Attend() { g.cfg.gate.Attend() }
+
+// Today is the day to which a call is charged that begins now.
+func (g *Group) Today() session.Day { return g.cfg.gate.Today() }
+
+// Used lists what the model calls of this owner used from one day to another, both included.
+func (o *Sessions) Used(ctx context.Context, from, to session.Day) ([]session.Line, error) {
+	return o.group.cfg.Store.Ledger().Lines(ctx, &o.owner, from, to)
+}
+
+// Budgets is what is spent and reserved now, of each limit for all sessions.
+func (g *Group) Budgets() []session.Spending { return g.cfg.gate.Budgets() }
 
 func (cfg Config) recoverOne(ctx context.Context, ref session.Ref) error {
 	store := cfg.Store.For(ref.Owner)
@@ -570,9 +611,6 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 	delete(g.used, o.ref(id))
 	g.mu.Unlock()
 	g.cfg.parks.Leave(o.ref(id))
-	if err := g.cfg.Asides.Forget(id); err != nil {
-		g.cfg.Log.Warn("what the side questions of a deleted session used stays", "session", id, "err", err)
-	}
 	if g.cfg.Deleted != nil {
 		g.cfg.Deleted(o.ref(id))
 	}

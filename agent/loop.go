@@ -22,7 +22,7 @@ func start(ctx context.Context, ref session.Ref, cfg Config, used uint64, users 
 		return nil, err
 	}
 	s.users = users
-	s.asides = aside.NewLedger(cfg.Asides, ref.ID)
+	s.asides = new(aside.Desk)
 	if used > 0 {
 		s.feed = feed.New(ref.ID, max(s.feed.Seq(), session.NextBase(used)))
 	}
@@ -193,6 +193,7 @@ func (s *state) closeAll() {
 	s.stopCall(feed.ErrClosed, callEnd{fault: string(session.StopInterrupted)})
 	s.dropRound(feed.ErrClosed)
 	s.dropCompaction(feed.ErrClosed)
+	s.leaveGate()
 	s.cfg.parks.Abandon(s.ref)
 	s.feed.Close(feed.ErrClosed)
 	for id := range s.waiters {

@@ -163,7 +163,7 @@ func TestSumsAreEqual(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.group.Close()
-			problem = sums(t.Context(), b.store, id)
+			problem = sums(t.Context(), b.store, b.local.Ledger(), id, true)
 			record, err := b.store.Get(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)

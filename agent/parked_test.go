@@ -199,7 +199,7 @@ func TestParkRestart(t *testing.T) {
 		check(t, "resumes after another restart", b.parkedTurn(id).Resumes, session.ResumesOnRequest)
 		time.Sleep(3 * time.Hour)
 		check(t, "calls", b.asked(), 2)
-		on, err := b.agent(id).ResumeTurn(t.Context(), r.Turn, nil)
+		on, err := b.agent(id).ResumeTurn(t.Context(), r.Turn, Resumption{})
 		if err != nil || on != r.Turn {
 			t.Fatal(on, err)
 		}
@@ -246,7 +246,7 @@ func TestParkEnds(t *testing.T) {
 		}
 		check(t, "its end", b.outcome(id, r.Turn).End.StopReason, session.StopCancelled)
 		check(t, "the next", b.outcome(id, next.Turn).End.StopReason, session.StopEndTurn)
-		if _, err := b.agent(id).ResumeTurn(t.Context(), r.Turn, nil); !errors.Is(err, ErrNotParked) {
+		if _, err := b.agent(id).ResumeTurn(t.Context(), r.Turn, Resumption{}); !errors.Is(err, ErrNotParked) {
 			t.Errorf("resume of a turn that has ended: %v", err)
 		}
 		b.prompted(id, text("third"))
@@ -266,7 +266,7 @@ func TestParkOtherModel(t *testing.T) {
 		defer b.close()
 		r := b.prompted(id, text("first"))
 		b.parkedTurn(id)
-		on, err := b.agent(id).ResumeTurn(t.Context(), r.Turn, &session.ModelRef{Provider: "anthropic", ID: "other"})
+		on, err := b.agent(id).ResumeTurn(t.Context(), r.Turn, Resumption{Model: &session.ModelRef{Provider: "anthropic", ID: "other"}})
 		if err != nil || on == r.Turn {
 			t.Fatal(on, err)
 		}
@@ -362,7 +362,7 @@ func TestParkApproval(t *testing.T) {
 				check(t, "questions after a restart", again, list)
 				check(t, "turns that resume by themselves", b.group.Parked(), 0)
 				turn := b.turnOf(id)
-				if _, err := b.agent(id).ResumeTurn(t.Context(), turn, nil); !errors.Is(err, ErrAsked) {
+				if _, err := b.agent(id).ResumeTurn(t.Context(), turn, Resumption{}); !errors.Is(err, ErrAsked) {
 					t.Errorf("resume: %v", err)
 				}
 				b.rule(id, list[0].ID, Ruling{Action: action})
@@ -418,7 +418,7 @@ func TestParkUntil(t *testing.T) {
 		check(t, "after a restart", b.parkedTurn(id).Resumes, session.ResumesOnRequest)
 		time.Sleep(5 * time.Hour)
 		check(t, "calls after a restart", b.asked(), 1)
-		if _, err := b.agent(id).ResumeTurn(t.Context(), r.Turn, nil); err != nil {
+		if _, err := b.agent(id).ResumeTurn(t.Context(), r.Turn, Resumption{}); err != nil {
 			t.Fatal(err)
 		}
 		check(t, "its end", b.outcome(id, r.Turn).End.StopReason, session.StopEndTurn)

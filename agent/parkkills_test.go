@@ -203,7 +203,7 @@ func (p *parkLife) act(share float64) {
 			p.b.rule(id, snap.Turn.Confirms[0].ID, Ruling{Action: session.AllowOnce})
 			p.answered++
 		default:
-			if _, err := p.b.agent(id).ResumeTurn(p.Context(), snap.Turn.ID, nil); err != nil {
+			if _, err := p.b.agent(id).ResumeTurn(p.Context(), snap.Turn.ID, Resumption{}); err != nil {
 				p.Fatal(err)
 			}
 			p.resumed++

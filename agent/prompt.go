@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/feed"
@@ -102,10 +103,7 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 		Queued: busy, Steer: into != "", NotBefore: p.NotBefore, Deadline: p.Deadline}, feed.PromptStored{Message: r.Message, Content: content, Disposition: r.Disposition, Into: into}}
 	if r.Disposition == feed.Started {
 		facts := []fact{stored, startFact(r.Turn, c)}
-		if later, ok := s.later(p.NotBefore); ok {
-			facts = append(facts, parkedFact(r.Turn, later))
-		}
-		if err := s.record(facts...); err != nil {
+		if err := s.recordStart(r.Turn, c, p.NotBefore, facts); err != nil {
 			return Receipt{}, err
 		}
 		s.runTurn(r.Turn, c)
@@ -223,7 +221,7 @@ func (s *state) takeSteering() error {
 	if len(facts) == 0 {
 		return nil
 	}
-	if err := s.record(facts...); err != nil {
+	if err := s.recordCall(s.run.ID, s.run.choice, facts...); err != nil {
 		return err
 	}
 	s.queue.Held = s.queue.Held && s.queue.Len() > 0
@@ -290,7 +288,7 @@ func (s *state) continueTurn(cut *session.Turn, o session.Override, stamp *sessi
 	start := startFact(id, c)
 	start.event = continued(start.event.(feed.TurnStart), on)
 	prompt := session.Prompt{Message: session.NewMessageID(), Content: provider.Blocks{}, Override: o, Stamp: stamp, Continues: on}
-	if err := s.record(fact{id, prompt, nil}, start); err != nil {
+	if err := s.recordCall(id, c, fact{id, prompt, nil}, start); err != nil {
 		return Continued{}, err
 	}
 	s.runTurn(id, c)
@@ -327,14 +325,18 @@ func (s *state) startNext() {
 		}
 		return
 	}
-	facts := []fact{startFact(next.ID, c)}
-	if later, ok := s.later(next.Prompt.NotBefore); ok {
-		facts = append(facts, parkedFact(next.ID, later))
-	}
-	if s.record(facts...) == nil {
+	if s.recordStart(next.ID, c, next.Prompt.NotBefore, []fact{startFact(next.ID, c)}) == nil {
 		s.publishQueue()
 		s.runTurn(next.ID, c)
 	}
+}
+
+// recordStart records the start of a turn, which is parked if it must not begin before a time.
+func (s *state) recordStart(id session.TurnID, c choice, notBefore int64, facts []fact) error {
+	if later, ok := s.later(notBefore); ok {
+		return s.record(append(facts, parkedFact(id, later))...)
+	}
+	return s.recordCall(id, c, facts...)
 }
 
 // later is how a turn is parked that must not start before a time. It is not ok if that time has come.
@@ -345,7 +347,8 @@ func (s *state) later(notBefore int64) (p session.TurnParked, ok bool) {
 
 // runTurn runs a turn whose start is recorded.
 func (s *state) runTurn(id session.TurnID, c choice) {
-	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: s.cfg.Now()}
+	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: s.cfg.Now(), allowed: s.allowed}
+	s.allowed = false
 	if s.parked() {
 		s.cfg.parks.Put(park.New(s.ref, s.run.Turn, 0))
 		return
@@ -378,7 +381,7 @@ func (s *state) proceed() {
 func (s *state) unpark(by session.ResumedBy) {
 	r := s.run
 	why := r.Parked.Why
-	if s.record(s.resumed(by)...) != nil {
+	if s.recordCall(r.ID, r.choice, s.resumed(by)...) != nil {
 		return
 	}
 	s.busy.Store(true)
@@ -393,14 +396,27 @@ func (s *state) unpark(by session.ResumedBy) {
 	}
 }
 
-// ResumeTurn resumes a parked turn at once. With a model, the turn ends as cancelled, and a new turn continues it with that model:
-// see [Agent.Continue]. It returns the turn that goes on. The start is on disk on return. Errors: ErrNoTurn, ErrNotParked, ErrAsked,
-// *provider.LevelError, and those of the store.
-func (a *Agent) ResumeTurn(ctx context.Context, id session.TurnID, model *session.ModelRef) (session.TurnID, error) {
-	return ask(ctx, a, func(s *state) (session.TurnID, error) { return s.resumeTurn(id, model) })
+// Resumption is how a parked turn resumes. The zero Resumption resumes it as it is.
+type Resumption struct {
+	Model *session.ModelRef // nil: that of the turn
+
+	// Raise is by how much the limit is raised at which the turn is parked: that of a day until the day ends, and the other one
+	// until a person writes or approves something. 0: the next call is allowed, and no other.
+	Raise provider.Money
 }
 
-func (s *state) resumeTurn(id session.TurnID, model *session.ModelRef) (session.TurnID, error) {
+// ErrNoLimit refuses to raise a limit for a turn that is not parked at one.
+var ErrNoLimit = errors.New("the turn is not parked at a limit that can be raised")
+
+// ResumeTurn resumes a parked turn at once. With a model, the turn ends as cancelled, and a new turn continues it with that model:
+// see [Agent.Continue]. It returns the turn that goes on. The start is on disk on return. Errors: ErrNoTurn, ErrNotParked, ErrAsked,
+// ErrNoLimit, *provider.LevelError, and those of the store.
+func (a *Agent) ResumeTurn(ctx context.Context, id session.TurnID, r Resumption) (session.TurnID, error) {
+	return ask(ctx, a, func(s *state) (session.TurnID, error) { return s.resumeTurn(id, r) })
+}
+
+func (s *state) resumeTurn(id session.TurnID, how Resumption) (session.TurnID, error) {
+	model := how.Model
 	switch {
 	case s.view.Turn(id) == nil:
 		return "", ErrNoTurn
@@ -408,11 +424,17 @@ func (s *state) resumeTurn(id session.TurnID, model *session.ModelRef) (session.
 		return "", ErrNotParked
 	case s.run.Parked.Why == session.ParkedApproval:
 		return "", ErrAsked
-	case model == nil:
+	case how.Raise > 0 && s.run.Parked.Spending == nil:
+		return "", ErrNoLimit
+	}
+	if q := s.run.Parked.Spending; q != nil {
+		s.run.allowed = how.Raise == 0 || !s.cfg.gate.Raise(q.Limit, how.Raise)
+	}
+	if model == nil {
 		s.unpark(session.ResumedByClient)
 		return id, s.ended
 	}
-	cut := s.run.Turn
+	cut, allowed := s.run.Turn, s.run.allowed
 	o := cut.Prompt.Override
 	o.Model = model
 	if _, err := s.conversation().decide(s.view.Session.Settings, o); err != nil {
@@ -422,6 +444,7 @@ func (s *state) resumeTurn(id session.TurnID, model *session.ModelRef) (session.
 	if s.ended != nil {
 		return "", s.ended
 	}
+	s.allowed = allowed
 	on, err := s.continueTurn(cut, o, nil, false)
 	return on.Turn, err
 }

@@ -94,7 +94,7 @@ func TestPromptOnceOverCrashes(t *testing.T) {
 				b := newBench(t)
 				defer b.close()
 				id := b.session("anthropic/claude-opus-4-6", "")
-				b.cfg.Store = only{&wounded{Sessions: b.store, wounds: map[int]wound{1: hit}}}
+				b.cfg.Store = only{&wounded{Sessions: b.store, wounds: map[int]wound{1: hit}}, b.local.Ledger()}
 				b.group.Close()
 				b.start()
 				if _, err := b.agent(id).Prompt(t.Context(), stampedText("go", "a", 1)); err == nil {

@@ -178,7 +178,7 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 
 func (l *life) start(catalog Catalog) (err error) {
 	l.unkept = make(map[uint64]string)
-	l.group, err = NewGroup(l.ctx, Config{Store: only{l.store}, Left: l.local.OpenTurns, Catalog: catalog, Provider: func(string) provider.Provider { return l.api },
+	l.group, err = NewGroup(l.ctx, Config{Store: only{l.store, l.local.Ledger()}, Left: l.local.OpenTurns, Catalog: catalog, Provider: func(string) provider.Provider { return l.api },
 		Hosts: func(s session.Session) []toolhost.Host { return []toolhost.Host{hostedFor{&l.hosted, s.ID}} }, Log: slog.New(slog.DiscardHandler)})
 	return err
 }
@@ -941,7 +941,7 @@ func (l *life) finish() error {
 	if err := l.sequence(); err != nil {
 		return err
 	}
-	if err := sums(l.ctx, l.mem, l.id); err != nil {
+	if err := sums(l.ctx, l.mem, l.local.Ledger(), l.id, len(l.wounds) == 0 && !slices.ContainsFunc(l.acts, func(a act) bool { return a.kind == "crash" })); err != nil {
 		return err
 	}
 	entries, err := l.mem.Entries(l.ctx, l.id, 0, 1<<20)
@@ -962,8 +962,9 @@ func (l *life) finish() error {
 	return l.requests(view, prompts)
 }
 
-// sums holds the usage of turns against their calls in the log, and that of the session against its turns.
-func sums(ctx context.Context, store session.Sessions, id session.ID) error {
+// sums holds the usage of turns against their calls in the log, and that of the session against its turns and the ledger.
+// If the log is not whole, because the store failed or the process was killed, the ledger may have a call that the log has not.
+func sums(ctx context.Context, store session.Sessions, ledger session.Ledger, id session.ID, whole bool) error {
 	entries, err := store.Entries(ctx, id, 0, 1<<20)
 	if err != nil {
 		return err
@@ -975,6 +976,8 @@ func sums(ctx context.Context, store session.Sessions, id session.ID) error {
 		case session.MessageEnd:
 			calls[e.Turn] = calls[e.Turn].Add(b.Usage)
 		case session.Retry:
+			calls[e.Turn] = calls[e.Turn].Add(b.Usage)
+		case session.Settled:
 			calls[e.Turn] = calls[e.Turn].Add(b.Usage)
 		case session.Compaction:
 			if b.InTurn {
@@ -995,6 +998,14 @@ func sums(ctx context.Context, store session.Sessions, id session.ID) error {
 	}
 	if !equal(record.Usage, all) {
 		return fmt.Errorf("the session used %s, its turns %s", show(record.Usage), show(all))
+	}
+	used, err := ledger.Total(ctx, session.Ref{ID: id})
+	if err != nil {
+		return err
+	}
+	all.Context = nil
+	if whole && !equal(used, all) || used.Input < all.Input || used.Output < all.Output {
+		return fmt.Errorf("the ledger has %s, the log %s", show(used), show(all))
 	}
 	return nil
 }

@@ -257,7 +257,7 @@ func (s *state) tryWithout(pe *provider.Error) bool {
 	}
 	facts, void := s.discard()
 	r.trial, r.suspects.Trials = &r.suspects.Trials[0], r.suspects.Trials[1:]
-	if s.record(append(facts, r.retryFact(0, pe, void))...) == nil {
+	if s.recordCall(r.ID, r.choice, append(facts, r.retryFact(0, pe, void))...) == nil {
 		s.callAgain()
 	}
 	return true

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/aside"
-	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
@@ -44,8 +44,13 @@ type state struct {
 	queue *queue.Queue
 	calls sync.WaitGroup // goroutines of model calls
 
-	compacting *compacting // nil: no summary is on its way
-	asides     *aside.Ledger
+	compacting *compacting              // nil: no summary is on its way
+	follows    func() *session.Reserved // reserves for the call that follows the facts that are recorded; nil: none follows
+	ready      *prepared                // the call that is about to be made; nil: it was not prepared
+	kept       int                      // entries that were kept
+	allowed    bool                     // a person allowed the first call of the turn that is about to start
+	asides     *aside.Desk
+	sum        *gate.Sum // what the session's calls used
 
 	waiters  map[session.TurnID][]waiter
 	used     time.Time // when anything happened last
@@ -143,6 +148,17 @@ func (s *state) keep(entries []session.Entry) error {
 	for _, e := range entries {
 		if err := s.apply(e); err != nil {
 			return err
+		}
+	}
+	s.kept += len(entries)
+	if reserve := s.follows; reserve != nil {
+		s.follows = nil
+		if r := reserve(); r != nil {
+			e := session.Entry{Time: s.cfg.Now().UnixMilli(), Turn: s.ready.turn, Body: *r}
+			if err := s.apply(e); err != nil {
+				return err
+			}
+			entries = append(entries, e)
 		}
 	}
 	// The commit outlives a call for the end: what was begun is finished.
@@ -259,6 +275,7 @@ func (s *state) storeFailed(err error) {
 	s.stopCall(err, callEnd{fault: "store"})
 	s.dropRound(err)
 	s.dropCompaction(err)
+	s.leaveGate()
 	s.run = nil
 	s.end(err)
 }
@@ -323,6 +340,8 @@ func (s *state) dropCompaction(cause error) (facts []fact) {
 	if used, ok := c.Used(); ok {
 		sum.Usage = used
 		facts = []fact{{c.turn, s.countSummary(c, sum.Usage), nil}}
+	} else {
+		s.countSummary(c, provider.Usage{})
 	}
 	s.summarised(c, sum, cmp.Or(cause, errNoSummary))
 	c.stop(cause)
@@ -336,6 +355,10 @@ func (s *state) dropCompaction(cause error) (facts []fact) {
 func (s *state) countSummary(c *compacting, usage provider.Usage) session.Compaction {
 	if c.turn != "" && s.run != nil {
 		s.run.usage = s.run.usage.Add(usage)
+	}
+	c.pass.Settle(usage)
+	if c.hold != "" {
+		s.settleHold(c.hold, usage)
 	}
 	return session.Compaction{Model: refOf(c.Model), Usage: usage, InTurn: c.turn != ""}
 }
@@ -372,8 +395,24 @@ func faultOf(err error) string {
 	return "internal"
 }
 
-// spent is what counts for the session's budget: the usage, and that of side questions, which the log does not have.
-func (s *state) spent() budget.Used { return budget.Of(s.usage()).Plus(s.asides.Used()) }
+// leaveGate gives up what the next call has reserved, or the running call: it used nothing, or is not known to.
+func (s *state) leaveGate() {
+	if s.ready != nil {
+		s.ready.pass.Leave()
+		s.ready = nil
+	}
+	if s.run != nil {
+		s.run.pass.Leave()
+		s.run.pass = nil
+	}
+}
+
+// settleHold ends a reservation in the ledger.
+func (s *state) settleHold(id string, used provider.Usage) {
+	if err := s.cfg.Store.Ledger().Settle(context.WithoutCancel(s.ctx), s.ref, id, used); err != nil {
+		s.log.Warn("the ledger has a call as it was reserved, not as it was used", "err", err)
+	}
+}
 
 // usage is the session's so far, with the running turn's calls that are over.
 func (s *state) usage() provider.Usage {
@@ -387,6 +426,7 @@ func (s *state) usage() provider.Usage {
 // parkTurn parks the running turn. The facts belong to the same commit.
 func (s *state) parkTurn(p session.TurnParked, facts ...fact) {
 	r := s.run
+	s.leaveGate()
 	p.Restarted = r.restarted
 	p.RanMS = r.ran(s.cfg.Now()).Milliseconds()
 	if s.record(append(facts, parkedFact(r.ID, p))...) != nil {

@@ -242,7 +242,9 @@ func (s *state) count(kind provider.BlockKind, text string) {
 		s.overLimit("bytes")
 		return
 	}
-	s.affordable()
+	if s.affordable() {
+		s.covered()
+	}
 }
 
 // stopped applies the end of a reply.
@@ -308,7 +310,7 @@ func (s *state) stopped(stop provider.Stop) {
 	case r.calls >= s.cfg.Limits.ModelCalls:
 		s.endTurn(session.TurnEnd{StopReason: session.StopModelCalls}, "", facts...)
 	default:
-		if s.record(facts...) == nil {
+		if s.recordCall(r.ID, r.choice, facts...) == nil {
 			s.callModel()
 		}
 	}
@@ -368,7 +370,7 @@ func (s *state) again(stop provider.Stop, usage provider.Usage) bool {
 	}
 	r.emptied = true
 	facts, void := s.void(usage)
-	if s.record(append(facts, r.retryFact(0, emptyAnswer(r.model.Provider, stop), void))...) == nil {
+	if s.recordCall(r.ID, r.choice, append(facts, r.retryFact(0, emptyAnswer(r.model.Provider, stop), void))...) == nil {
 		s.callAgain()
 	}
 	return true

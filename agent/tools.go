@@ -120,7 +120,7 @@ func (s *state) judge(faults []string) {
 	if r.bad++; bad < len(rd.calls) {
 		r.bad = 0
 	}
-	if s.record(facts...) != nil {
+	if s.recordResults(facts...) != nil {
 		return
 	}
 	s.launch(run...)
@@ -173,10 +173,19 @@ func (s *state) runOn(host toolhost.Host, c *toolCall) {
 
 // finish takes in the result of a call, if it has none yet.
 func (s *state) finish(c *toolCall, result provider.ToolResult) {
-	if c.done || s.record(s.answer(c, result)...) != nil {
+	if c.done || s.recordResults(s.answer(c, result)...) != nil {
 		return
 	}
 	s.goOn()
+}
+
+// recordResults records results of the round. After the last one the model is called, unless goOn ends the turn.
+func (s *state) recordResults(facts ...fact) error {
+	r := s.run
+	if r.round.left > 0 || r.bad >= maxBadRounds || r.calls >= s.cfg.Limits.ModelCalls {
+		return s.record(facts...)
+	}
+	return s.recordCall(r.ID, r.choice, facts...)
 }
 
 // goOn calls the model again when all calls have their results, unless the turn has reached a limit.
@@ -311,7 +320,7 @@ func (s *state) decline(c *toolCall) {
 }
 
 func (s *state) refuse(c *toolCall, by feed.By, client, why string) {
-	if s.record(append(s.resumed(session.ResumedByAnswer), s.refusal(c, by, client, why)...)...) == nil {
+	if s.recordResults(append(s.resumed(session.ResumedByAnswer), s.refusal(c, by, client, why)...)...) == nil {
 		s.goOn()
 	}
 }

@@ -47,7 +47,7 @@ func (h *hooked) Delete(ctx context.Context, id session.ID) error {
 func (b *bench) over(sessions session.Sessions) {
 	b.Helper()
 	b.group.Close()
-	b.cfg.Store = only{sessions}
+	b.cfg.Store = only{sessions, b.local.Ledger()}
 	b.start()
 }
 

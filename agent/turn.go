@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/agent/summary"
 	"github.com/thinkd/thinkd/agent/suspect"
@@ -49,6 +50,8 @@ type turn struct {
 	prompted bool            // a person made the running call's request, not a tool or the agent
 	answered bool            // the provider has begun to answer the running call
 	estimate budget.Estimate // of the running call
+	pass     *gate.Pass      // of the running call, or of one that failed and is made again; nil: there is none
+	allowed  bool            // a person allowed the next call, which a limit has no room for
 	near     [2]bool         // people know that the turn's budget is nearly used up: of tokens, of money
 	thought  bool            // thinking was seen or counted in a call that is over
 	noticed  []string        // kinds of notice that checkControl has sent
@@ -94,6 +97,15 @@ func (c *call) outline() (o provider.Outline) {
 	return o
 }
 
+// prepared is a call that is about to be made. Its reservation is in the commit of what was said before.
+type prepared struct {
+	turn     session.TurnID
+	request  *provider.Request // nil: the model has changed since
+	estimate budget.Estimate
+	pass     *gate.Pass // nil: the call has one already, or a limit has no room
+	kept     int        // how many entries were kept before: if there are more, the request is another one
+}
+
 // callEnd is how an exchange with a model ended.
 type callEnd struct {
 	stop  provider.Stop
@@ -106,6 +118,8 @@ type compacting struct {
 	summary.Call
 	id    session.SummaryID // of what comes of it
 	turn  session.TurnID    // that waits for it; empty: none
+	pass  *gate.Pass
+	hold  string // its reservation in the ledger; empty: the log has it
 	begun time.Time
 	said  chan summary.Result // buffer 1: the goroutine never waits
 	stop  context.CancelCauseFunc
@@ -209,6 +223,8 @@ func (r *turn) metered(u provider.Usage, now time.Time) provider.Usage {
 	}
 	u.Context = &provider.Context{Used: u.Size(), Window: r.model.Window}
 	r.usage = r.usage.Add(u)
+	r.pass.Settle(u)
+	r.pass = nil
 	r.estimate, r.answered = budget.Estimate{}, false
 	return u
 }

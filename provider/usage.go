@@ -22,6 +22,9 @@ type Usage struct {
 	Tier     string  `json:"-"`
 }
 
+// Unused reports whether nothing was used.
+func (u Usage) Unused() bool { return u.Input+u.Output == 0 && u.Cost == nil && u.Premium == 0 }
+
 // With is u with a request that the vendor made on its own.
 func (u Usage) With(part Usage) Usage {
 	sum := u.Add(part)

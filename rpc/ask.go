@@ -60,6 +60,7 @@ func ask(ctx context.Context, c *client, p askParams) (func(context.Context) (as
 	if p.Client != nil && !p.Keep {
 		return nil, conn.InvalidParams("client_id", "goes with keep: without it the question is asked again each time")
 	}
+	c.Attend()
 	if p.Keep {
 		r, err := c.keepQuestion(ctx, p, q)
 		return func(context.Context) (askResult, error) { return r, nil }, err

@@ -21,6 +21,8 @@ type initializeParams struct {
 type clientInfo struct {
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
+
+	Attended bool `json:"attended,omitempty"` // a person uses the client
 }
 
 // capabilities are the parts of the protocol that need both sides.
@@ -69,6 +71,7 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 	}
 	c.greeted, c.confirms, c.strict = true, p.Capabilities.Confirm, p.Strict
 	c.wants = wantedOf(p.Notifications)
+	c.Attended = p.Client.Attended
 	c.name = wire.Characters(p.Client.Name, service.MaxClientName)
 	c.server.config.Log.Debug("client", "name", p.Client.Name, "version", p.Client.Version)
 	result := initializeResult{

@@ -1,10 +1,13 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/watch"
@@ -341,4 +344,80 @@ func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error
 
 func deleteSession(ctx context.Context, c *client, p sessionParams) (method.Nothing, error) {
 	return method.Nothing{}, c.Sessions().Delete(ctx, p.Session.Value)
+}
+
+// Bounds of a report.
+const (
+	usageDays = 30   // that a report has if the client names none
+	usageRows = 1000 // at most
+)
+
+type usageParams struct {
+	From day             `json:"from,omitempty"`
+	To   day             `json:"to,omitempty"`
+	By   service.UsageBy `json:"by,omitempty"`
+}
+
+// day is a day in UTC; empty: none is given.
+type day session.Day
+
+func (d *day) UnmarshalText(text []byte) error {
+	if _, err := time.Parse(time.DateOnly, string(text)); err != nil {
+		return errors.New("is no day as YYYY-MM-DD")
+	}
+	*d = day(text)
+	return nil
+}
+
+// JSONSchema is what rpc.discover returns for it.
+func (day) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Description: "a day in UTC, as YYYY-MM-DD", Pattern: `^\d{4}-\d{2}-\d{2}$`}
+}
+
+type usageResult struct {
+	From    session.Day        `json:"from"`
+	To      session.Day        `json:"to"`
+	By      service.UsageBy    `json:"by"`
+	Rows    []service.UsageRow `json:"rows"`
+	More    bool               `json:"more,omitempty"` // there are more rows; the total has them
+	Total   service.UsageRow   `json:"total"`
+	Budgets []session.Spending `json:"budgets"` // of all sessions, now
+}
+
+// usage reports what model calls used.
+func usage(ctx context.Context, c *client, p usageParams) (usageResult, error) {
+	sessions := c.Sessions()
+	today := sessions.Today()
+	r := usageResult{To: session.Day(cmp.Or(p.To, day(today))), By: cmp.Or(p.By, service.UsageByDay)}
+	to, err := time.Parse(time.DateOnly, string(r.To))
+	if err != nil {
+		return r, err
+	}
+	r.From = session.Day(cmp.Or(p.From, day(session.DayOf(to.AddDate(0, 0, 1-usageDays)))))
+	if r.From > r.To {
+		return r, conn.InvalidParams("from", "must not be after to")
+	}
+	lines, err := sessions.Used(ctx, r.From, r.To)
+	if err != nil {
+		return r, err
+	}
+	r.Rows, r.Total = service.UsageReport(lines, r.By)
+	if r.More = len(r.Rows) > usageRows; r.More {
+		r.Rows = r.Rows[:usageRows]
+	}
+	r.Budgets = append([]session.Spending{}, sessions.Budgets()...)
+	if r.By != service.UsageBySession {
+		return r, nil
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		record, err := sessions.Get(ctx, row.Session)
+		switch {
+		case errors.Is(err, session.ErrNotFound):
+			row.Deleted = true
+		case err == nil:
+			row.Title = record.Title
+		}
+	}
+	return r, nil
 }

@@ -61,6 +61,7 @@ func answerConfirm(ctx context.Context, c *client, p confirmParams) (confirmResu
 	case len(p.Reason) > maxReason:
 		return confirmResult{}, conn.InvalidParams("reason", "is longer than %d bytes", maxReason)
 	}
+	c.Attend()
 	ok, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (bool, error) {
 		return a.Answer(ctx, p.Confirm.Value, agent.Ruling{Action: p.Action, Grant: p.Grant, Reason: p.Reason, Client: c.name})
 	})

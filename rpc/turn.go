@@ -96,6 +96,7 @@ func prompt(ctx context.Context, c *client, p promptParams) (promptResult, error
 	if err != nil {
 		return promptResult{}, err
 	}
+	c.Attend()
 	said.Stamp = stamp
 	r, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
 	return receiptOf(&r), err
@@ -242,6 +243,7 @@ func appendMessage(ctx context.Context, c *client, p appendParams) (promptResult
 	if err != nil {
 		return promptResult{}, err
 	}
+	c.Attend()
 	said.Stamp = stamp
 	r, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Receipt, error) { return a.Append(ctx, said) })
 	return receiptOf(&r), err
@@ -287,6 +289,7 @@ type resumeParams struct {
 	Session method.ID[session.ID]     `json:"session_id"`
 	Turn    method.ID[session.TurnID] `json:"turn_id"`
 	Model   string                    `json:"model_id,omitempty"`
+	Raise   float64                   `json:"raise,omitempty"` // USD
 }
 
 type resumeResult struct {
@@ -295,15 +298,19 @@ type resumeResult struct {
 
 // resumeTurn resumes a parked turn.
 func resumeTurn(ctx context.Context, c *client, p resumeParams) (resumeResult, error) {
-	var model *session.ModelRef
+	how := agent.Resumption{Raise: provider.MoneyOf(p.Raise)}
+	if p.Raise != 0 && how.Raise == 0 {
+		return resumeResult{}, conn.InvalidParams("raise", "must be an amount of USD above 0")
+	}
 	if p.Model != "" {
 		m, err := c.Model(p.Model, "")
 		if err != nil {
 			return resumeResult{}, err
 		}
-		model = &m
+		how.Model = &m
 	}
-	id, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (session.TurnID, error) { return a.ResumeTurn(ctx, p.Turn.Value, model) })
+	c.Attend()
+	id, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (session.TurnID, error) { return a.ResumeTurn(ctx, p.Turn.Value, how) })
 	return resumeResult{id}, err
 }
 
@@ -369,6 +376,9 @@ func continueTurn(ctx context.Context, c *client, p continueParams) (continueRes
 	stamp, err := p.stamp()
 	if err != nil {
 		return continueResult{}, err
+	}
+	if !p.Dry {
+		c.Attend()
 	}
 	on, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Continued, error) { return a.Continue(ctx, stamp, p.Dry) })
 	r := continueResult{Turn: on.Turn, Continues: on.Continuation.Turn, Parts: []continuedPart{}}

@@ -50,6 +50,9 @@ func (v *View) apply(e Entry) error {
 		return fmt.Errorf("no such turn")
 	}
 	switch b := e.Body.(type) {
+	case Reserved: // Session.Project has it
+	case Settled:
+		t.Usage = t.Usage.Add(b.Usage)
 	case Steered:
 		return v.steered(t, b)
 	case ToolStart:

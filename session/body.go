@@ -9,7 +9,7 @@ import (
 )
 
 // Body is a Prompt, Steered, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair,
-// LeftOut, Compaction, Uncompaction, FellBack, TurnParked, TurnResumed or TurnEnd.
+// LeftOut, Compaction, Uncompaction, FellBack, TurnParked, TurnResumed, TurnEnd, Reserved or Settled.
 type Body interface{ kind() string }
 
 // Prompt is what a user said. It is queued until the TurnStart of its turn.
@@ -96,12 +96,6 @@ type FellBack struct {
 
 	// Continues says that the last answer broke off after people saw text of it. It is kept, and the next answer goes on from there.
 	Continues bool `json:"continues,omitempty"`
-}
-
-// Payer is who pays for a turn.
-type Payer struct {
-	provider.Payer
-	Account string `json:"account,omitempty"` // distinguishes two keys of the same name, and reveals nothing about the key
 }
 
 // Sealed is a finished block of a message. Number never changes: it is a name of the block, not an index.
@@ -247,7 +241,28 @@ type TurnParked struct {
 	Payer     *Payer   `json:"payer,omitempty"`     // of the call that failed; nil: none failed, or it is not known
 	Error     *Failure `json:"error,omitempty"`     // why the call failed
 	Asked     []Asked  `json:"asked,omitempty"`     // the open questions, for ParkedApproval
+
+	Spending *Spending `json:"spending,omitempty"` // what a person decides on, for ParkedBudget
 }
+
+// Spending is the question whether a call may be made that a limit has no room for. Money is in USD.
+type Spending struct {
+	Limit SpendingLimit  `json:"limit"`
+	Used  provider.Money `json:"used"` // of Most: spent, and reserved by calls that run
+	Most  provider.Money `json:"most"`
+	Next  provider.Money `json:"next"` // what the next call may cost
+}
+
+// SpendingLimit is a limit at which a turn is parked. It has the name of its setting.
+type SpendingLimit string
+
+const (
+	LimitDay        SpendingLimit = "max_day_cost"        // of all sessions in a day, which begins at midnight UTC
+	LimitUnattended SpendingLimit = "max_cost_unattended" // of all sessions since a person last wrote or approved something
+)
+
+// Words lists all of them.
+func (SpendingLimit) Words() []string { return provider.Words(LimitDay, LimitUnattended) }
 
 // Asked is a question about a call that waits for a person.
 type Asked struct {
@@ -263,11 +278,12 @@ const (
 	ParkedApproval ParkReason = "approval" // a person has to answer a question
 	ParkedOutage   ParkReason = "outage"   // the vendor cannot be reached, or is overloaded
 	ParkedClient   ParkReason = "client"   // the prompt has a time before which it is not sent
+	ParkedBudget   ParkReason = "budget"   // a person has to decide whether more may be spent
 )
 
 // Words lists all reasons.
 func (ParkReason) Words() []string {
-	return provider.Words(ParkedQuota, ParkedApproval, ParkedOutage, ParkedClient)
+	return provider.Words(ParkedQuota, ParkedApproval, ParkedOutage, ParkedClient, ParkedBudget)
 }
 
 // Resumption says what makes a parked turn go on.
@@ -475,6 +491,11 @@ type Uncompaction struct {
 	Summary SummaryID `json:"summary_id"`
 }
 
+// Settled is what a call used that has no message.
+type Settled struct {
+	Usage provider.Usage `json:"usage"`
+}
+
 func (Prompt) kind() string       { return "prompt" }
 func (Steered) kind() string      { return "steered" }
 func (Verdict) kind() string      { return "verdict" }
@@ -493,3 +514,5 @@ func (FellBack) kind() string     { return "fell_back" }
 func (TurnParked) kind() string   { return "turn_parked" }
 func (TurnResumed) kind() string  { return "turn_resumed" }
 func (TurnEnd) kind() string      { return "turn_end" }
+func (Reserved) kind() string     { return "reserved" }
+func (Settled) kind() string      { return "settled" }

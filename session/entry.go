@@ -36,6 +36,8 @@ var bodies = map[string]func([]byte) (Body, error){
 	"turn_parked":  readBody[TurnParked],
 	"turn_resumed": readBody[TurnResumed],
 	"turn_end":     readBody[TurnEnd],
+	"reserved":     readBody[Reserved],
+	"settled":      readBody[Settled],
 }
 
 func readBody[B Body](data []byte) (Body, error) {

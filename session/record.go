@@ -24,7 +24,7 @@ func (s Session) Fresh() (Session, error) {
 }
 
 func (s Session) unused() Session {
-	s.Status, s.Queued, s.Usage, s.Ended, s.Warm = Idle, 0, provider.Usage{}, 0, nil
+	s.Status, s.Queued, s.Usage, s.Ended, s.Warm, s.Reserved = Idle, 0, provider.Usage{}, 0, nil, nil
 	return s
 }
 
@@ -71,7 +71,9 @@ func (s *Session) WarmUntil() int64 {
 
 // Apply brings the record up to date with an entry, except for what depends on the turn that runs: see [Session.Project].
 func (s *Session) Apply(e Entry) {
-	s.Updated = max(s.Updated, e.Time)
+	if _, ok := e.Body.(Reserved); !ok { // it says nothing
+		s.Updated = max(s.Updated, e.Time)
+	}
 	switch b := e.Body.(type) {
 	case Prompt:
 		if s.Title == "" {
@@ -134,9 +136,13 @@ func (s *Session) Apply(e Entry) {
 func (s *Session) Project(e Entry, running TurnID) TurnID {
 	parked := s.Status == Parked
 	s.Apply(e)
-	switch e.Body.(type) {
+	switch b := e.Body.(type) {
+	case Reserved:
+		s.Reserved = &b
+	case MessageEnd, Retry, Settled, Compaction:
+		s.Reserved = nil
 	case TurnParked:
-		parked = true
+		parked, s.Reserved = true, nil
 	case TurnResumed:
 		parked = false
 	case Prompt:
@@ -148,7 +154,7 @@ func (s *Session) Project(e Entry, running TurnID) TurnID {
 		running = e.Turn
 	case TurnEnd:
 		if e.Turn == running {
-			running = ""
+			running, s.Reserved = "", nil
 			s.Ended++
 		} else {
 			s.Queued--
@@ -181,6 +187,49 @@ func pins(have, pin, unpin []MessageID) []MessageID {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// account is whom a reservation is charged to.
+func (r Reserved) account() Account {
+	a := Account{Model: r.Model, Level: r.Level, Purpose: r.Purpose}
+	if r.Payer != nil {
+		a.Payer = r.Payer.Name
+	}
+	return a
+}
+
+// Line is what a call used that had a reservation.
+func (r Reserved) Line(ref Ref, used provider.Usage) Line {
+	used.Context = nil
+	return Line{Day: r.Day, Ref: ref, Account: r.account(), Calls: 1, Usage: used}
+}
+
+// Charge is what an entry adds to the ledger; ok is false if it adds nothing. A [Store] calls it before [Session.Project].
+func (s *Session) Charge(owner Owner, e Entry) (c Charge, ok bool) {
+	ref := Ref{owner, s.ID}
+	if r, reserves := e.Body.(Reserved); reserves {
+		return Charge{Line: Line{Day: r.Day, Ref: ref}, Budgets: r.Budgets}, r.Budgets != nil
+	}
+	used, ends := callUsage(e.Body)
+	if !ends || s.Reserved == nil || used.Unused() {
+		return Charge{}, false
+	}
+	return Charge{Line: s.Reserved.Line(ref, used)}, true
+}
+
+// callUsage is what a call used that an entry ends; ends is false if the entry ends none.
+func callUsage(body Body) (used provider.Usage, ends bool) {
+	switch b := body.(type) {
+	case MessageEnd:
+		return b.Usage, true
+	case Retry:
+		return b.Usage, true
+	case Settled:
+		return b.Usage, true
+	case Compaction:
+		return b.Usage, true
+	}
+	return provider.Usage{}, false
 }
 
 // merge returns a new map, since records are copied by value and share theirs.

@@ -46,7 +46,8 @@ func Recover(ctx context.Context, store Sessions, log Log, id ID, now time.Time)
 }
 
 // LeftOpen makes the entries that close what a crash left open, for one Append. They seal the checkpointed part of each open block,
-// give a result to each call without one, and end the open message and the running turn as interrupted. Thinking that was cut off is
+// give a result to each call without one, and end the open message and the running turn as interrupted. A model call that was running
+// has used what it reserved, as an estimate. Thinking that was cut off is
 // unsigned and has no State, so people see it and models never do. A partial tool call is discarded. Queued turns stay queued, and
 // a parked turn stays parked. If no turn runs, there are no entries.
 //
@@ -87,7 +88,7 @@ func leftOpen(ctx context.Context, store Sessions, log Log, id ID, now time.Time
 	if err != nil {
 		return nil, nil, err
 	}
-	ends := interrupted(turn, grown, ran+max(seen-began, 0))
+	ends := interrupted(turn, view.Session.Reserved, grown, ran+max(seen-began, 0))
 	for i := range ends {
 		ends[i].Seq = FirstSeq(view.LastSeq, log.Epoch()) + uint64(i)
 		ends[i].Time = now.UnixMilli()
@@ -96,9 +97,21 @@ func leftOpen(ctx context.Context, store Sessions, log Log, id ID, now time.Time
 	return turn, ends, nil
 }
 
-// interrupted makes the entries that close a turn, without number and time.
-func interrupted(turn *Turn, grown []Growth, duration int64) []Entry {
+// interrupted makes the entries that close a turn, without number and time. What its call reserved counts as used, because nobody knows
+// how much its provider has charged.
+func interrupted(turn *Turn, reserved *Reserved, grown []Growth, duration int64) []Entry {
 	var ends []Entry
+	used := turn.Usage
+	var call provider.Usage
+	if reserved != nil {
+		call = reserved.Usage
+		call.Estimated = true
+		used = used.Add(call)
+	}
+	if reserved != nil && reserved.Purpose == ForSummary {
+		ends = append(ends, Entry{Body: Compaction{Model: reserved.Model, Usage: call, InTurn: true}})
+		call = provider.Usage{}
+	}
 	var open []MessageID
 	for _, m := range turn.Messages {
 		if m.Role == provider.Assistant && m.End == nil {
@@ -117,13 +130,20 @@ func interrupted(turn *Turn, grown []Growth, duration int64) []Entry {
 			ends = append(ends, Entry{Body: Sealed{g.Message, g.Number, block}})
 		}
 	}
-	for _, id := range open {
-		ends = append(ends, Entry{Body: MessageEnd{Message: id, StopReason: StopInterrupted, Incomplete: Interrupted}})
+	for i, id := range open {
+		end := MessageEnd{Message: id, StopReason: StopInterrupted, Incomplete: Interrupted}
+		if i == len(open)-1 {
+			end.Usage, call = call, provider.Usage{}
+		}
+		ends = append(ends, Entry{Body: end})
+	}
+	if !call.Unused() {
+		ends = append(ends, Entry{Body: Settled{Usage: call}})
 	}
 	for _, end := range turn.Unanswered() {
 		ends = append(ends, Entry{Body: end})
 	}
-	return append(ends, Entry{Body: TurnEnd{StopReason: StopInterrupted, Usage: turn.Usage, DurationMS: duration}})
+	return append(ends, Entry{Body: TurnEnd{StopReason: StopInterrupted, Usage: used, DurationMS: duration}})
 }
 
 // cutOff is what is kept of a block that was never sealed, nil for nothing.

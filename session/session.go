@@ -37,6 +37,15 @@ func mint() string {
 	return ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader).String()
 }
 
+// Time is when an id was minted, to the millisecond. It is zero for what is no id.
+func (id ID) Time() time.Time {
+	parsed, err := ulid.ParseStrict(string(id))
+	if err != nil {
+		return time.Time{}
+	}
+	return ulid.Time(parsed.Time())
+}
+
 // CheckID returns what is wrong with an id that a client gave, nil if nothing is.
 func CheckID(word string) error {
 	if len(word) != ulid.EncodedSize {
@@ -119,6 +128,49 @@ type Link struct {
 // At is the link without its level: two links with the same model and key reach the same host in the same way.
 func (l Link) At() Link { return Link{Model: l.Model, Key: l.Key} }
 
+// Payer is who pays for a turn.
+type Payer struct {
+	provider.Payer
+	Account string `json:"account,omitempty"` // distinguishes two keys of the same name, and reveals nothing about the key
+}
+
+// Day is a day in UTC: 2026-11-23. Days compare as strings.
+type Day string
+
+// DayOf is the day of a time.
+func DayOf(t time.Time) Day { return Day(t.UTC().Format(time.DateOnly)) }
+
+// Purpose says what a model call is for.
+type Purpose string
+
+const (
+	ForTurn    Purpose = "turn"
+	ForSummary Purpose = "summary"
+	ForAside   Purpose = "aside" // a side question
+)
+
+// Words lists all purposes.
+func (Purpose) Words() []string { return provider.Words(ForTurn, ForSummary, ForAside) }
+
+// Reserved says that a model call is about to be made, and what it may cost. It counts until an entry has the usage of the call, until
+// the turn is parked or ends, or until another Reserved. If the daemon ends before, the call counts with an estimate.
+type Reserved struct {
+	Day     Day            `json:"day"` // of the call, also if it ends on the next one
+	Model   ModelRef       `json:"model"`
+	Level   provider.Level `json:"thinking_level,omitempty"` // in effect
+	Payer   *Payer         `json:"payer,omitempty"`          // nil: not known
+	Purpose Purpose        `json:"purpose"`
+	Usage   provider.Usage `json:"usage"`             // an estimate, with its cost
+	Budgets *BudgetChange  `json:"budgets,omitempty"` // what people did about the limits before the call; nil: nothing
+}
+
+// BudgetChange is what people did about the limits for all sessions.
+type BudgetChange struct {
+	Attended   bool           `json:"attended,omitempty"`   // first: a person wrote or approved something, so Unattended begins with 0
+	Day        provider.Money `json:"day,omitempty"`        // by how much the limit of the day was raised
+	Unattended provider.Money `json:"unattended,omitempty"` // by how much the other limit was raised
+}
+
 // Session is the record of a session. It is fixed at the start, except for what a Setting, a prompt or a turn changes.
 type Session struct {
 	ID      ID     `json:"id"`
@@ -139,6 +191,7 @@ type Session struct {
 	Rules    tool.Policy                `json:"tool_policy,omitzero"` // at least as strict as the operator's
 	Shared   []Span                     `json:"shared,omitempty"`     // of a fork: what comes before its own log, in order
 	Pinned   []MessageID                `json:"pinned,omitempty"`     // messages that later summaries keep word for word, sorted
+	Reserved *Reserved                  `json:"reserved,omitempty"`   // by the model call that runs; nil: the log has none
 }
 
 // Warm says which vendor's cache has the conversation, as the last call left it.

@@ -1,14 +1,20 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
+
+	"github.com/thinkd/thinkd/provider"
 )
 
 // Store keeps the sessions of all owners. It is safe for concurrent use. Package storetest tests what is promised here.
 type Store interface {
 	// For returns the sessions of one owner. It reads nothing, never fails, and costs nothing: callers need not keep its result.
 	For(owner Owner) Sessions
+
+	// Ledger returns what model calls used. It reads nothing, and never fails.
+	Ledger() Ledger
 
 	// Close writes what waits and closes the store. Every later call returns ErrClosed.
 	Close() error
@@ -73,6 +79,108 @@ type Local interface {
 
 	// Owners lists the owners that have sessions, each once.
 	Owners(ctx context.Context) ([]Owner, error)
+}
+
+// Ledger is what the model calls of all owners used. Sessions that were deleted stay in it. It is safe for concurrent use, and Charge
+// follows the rules of [Log.Append] about errors.
+//
+// A call of a turn is in the log of its session: a [Reserved] before the call, and then the entry with its usage. The store adds these
+// to the ledger in the commit of their Append, as [Session.Charge] says. Calls that no log has, such as side questions, are for
+// Charge and Hold.
+type Ledger interface {
+	// Hold keeps the reservation of a call that no log has, under an id of the caller's. It is durable on return.
+	Hold(ctx context.Context, ref Ref, id string, r Reserved) error
+
+	// Settle adds what a call used that Hold reserved, and removes the reservation, in one commit. Without the reservation it does
+	// nothing.
+	Settle(ctx context.Context, ref Ref, id string, used provider.Usage) error
+
+	// Holds lists the reservations of calls that Hold made and Settle did not end.
+	Holds(ctx context.Context) ([]Hold, error)
+
+	// Import adds lines of an older build, once for each name. They do not count as unattended.
+	Import(ctx context.Context, name string, lines ...Line) error
+
+	// Lines lists what was used from one day to another, both included, of one owner or, with nil, of all. They are in the order
+	// of their days.
+	Lines(ctx context.Context, owner *Owner, from, to Day) ([]Line, error)
+
+	// Total is what a session has used so far; zero if it was deleted.
+	Total(ctx context.Context, ref Ref) (provider.Usage, error)
+
+	// Budgets is what was spent on a day, and since a person last wrote or approved something.
+	Budgets(ctx context.Context, today Day) (Budgets, error)
+}
+
+// Account says whom a model call is charged to.
+type Account struct {
+	Model   ModelRef       `json:"model"`
+	Level   provider.Level `json:"thinking_level,omitempty"` // in effect; empty: not known
+	Payer   string         `json:"payer,omitempty"`          // the name of the key or the plan; empty: not known
+	Purpose Purpose        `json:"purpose,omitempty"`        // empty: an older build wrote the log
+}
+
+// Compare orders by model, level, payer and purpose.
+func (a Account) Compare(b Account) int {
+	return cmp.Or(cmp.Compare(a.Model.Provider, b.Model.Provider), cmp.Compare(a.Model.ID, b.Model.ID), cmp.Compare(a.Level, b.Level),
+		cmp.Compare(a.Payer, b.Payer), cmp.Compare(a.Purpose, b.Purpose))
+}
+
+// Line is what the calls of a session used on one day with one account.
+type Line struct {
+	Day     Day `json:"-"`
+	Ref     Ref `json:"-"`
+	Account `json:"-"`
+	Calls   int            `json:"calls"`
+	Usage   provider.Usage `json:"usage"`
+}
+
+// Compare orders by day, session and account.
+func (l Line) Compare(m Line) int {
+	return cmp.Or(cmp.Compare(l.Day, m.Day), l.Ref.Compare(m.Ref), l.Account.Compare(m.Account))
+}
+
+// Hold is the reservation of a call that no log has.
+type Hold struct {
+	Ref Ref
+	ID  string
+	Reserved
+}
+
+// Charge is a change of the ledger: what a call used, or how a reservation changes the budgets.
+type Charge struct {
+	Line
+	Budgets *BudgetChange
+}
+
+// Budgets is what was spent of the limits for all sessions of a daemon.
+type Budgets struct {
+	Day        provider.Money `json:"-"`
+	Unattended provider.Money `json:"unattended,omitempty"` // since a person last wrote or approved something
+
+	RaisedDay        provider.Money `json:"raised_day,omitempty"` // of the limit for RaisedOn
+	RaisedOn         Day            `json:"raised_on,omitempty"`
+	RaisedUnattended provider.Money `json:"raised_unattended,omitempty"`
+}
+
+// Apply takes in a charge.
+func (b Budgets) Apply(c Charge) Budgets {
+	if by := c.Budgets; by != nil {
+		if by.Attended {
+			b.Unattended, b.RaisedUnattended = 0, 0
+		}
+		if by.Day > 0 {
+			if b.RaisedOn != c.Day {
+				b.RaisedOn, b.RaisedDay = c.Day, 0
+			}
+			b.RaisedDay += by.Day
+		}
+		b.RaisedUnattended += by.Unattended
+	}
+	if cost := c.Usage.Cost; cost != nil {
+		b.Unattended += cost.Amount
+	}
+	return b
 }
 
 // Query selects sessions for List. The zero Query is the first page of all.

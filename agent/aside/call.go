@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -19,13 +20,16 @@ const MaxAnswer = 256 << 10
 const Preface = "This is a side question. Answer it briefly, from the conversation so far and from what you know. " +
 	"Do not call any tool, and do not continue other work: what you write here is not part of the conversation."
 
+// Stream sends a request: see [provider.Provider].
+type Stream func(context.Context, *provider.Request) iter.Seq2[provider.Event, error]
+
 // Patience is how long a call may take: until the answer begins, without a byte of it, and in all.
 type Patience struct{ Headers, Quiet, Whole time.Duration }
 
 // Call is one side question, ready to be asked. Run may be called once, on any goroutine.
 type Call struct {
 	Model    provider.Model
-	Provider provider.Provider
+	Stream   Stream // makes the call
 	Request  *provider.Request
 	Estimate budget.Estimate // of the prompt
 	Bounds   []budget.Bound  // of the session's budget, with what is used so far, without this call
@@ -60,7 +64,7 @@ func (c *Call) Run(ctx context.Context, said func(provider.BlockKind, string)) (
 	defer whole.Stop()
 	c.Load(c.Request)
 	r := reader{call: c, guess: c.Estimate, said: said, blocks: make(map[int]provider.BlockKind)}
-	for event, err := range c.Provider.Stream(ctx, c.Request) {
+	for event, err := range c.Stream(ctx, c.Request) {
 		quiet.Reset(c.Patience.Quiet)
 		if a.Heard.IsZero() && err == nil {
 			a.Heard = c.Now()

@@ -142,6 +142,8 @@ type (
 		Until   int64              `json:"until,omitempty"` // Unix milliseconds: it may resume from then on; 0: nobody knows when
 		Resumes session.Resumption `json:"resumes"`
 		Error   *session.Failure   `json:"error,omitempty"` // why the call failed
+
+		Spending *session.Spending `json:"spending,omitempty"` // what a person decides on
 	}
 	TurnResumed struct{ session.TurnResumed }
 
@@ -150,7 +152,7 @@ type (
 
 // NewTurnParked is what clients see of a parked turn.
 func NewTurnParked(p session.TurnParked) TurnParked {
-	return TurnParked{p.Why, p.Since, p.Until, p.Resumes, p.Error}
+	return TurnParked{p.Why, p.Since, p.Until, p.Resumes, p.Error, p.Spending}
 }
 
 // SwitchReason is why a turn goes on with another model: the kind of error of the failed call, or Returned.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,7 @@ import (
 // Call is one call for a summary. Run is for the goroutine of the call, and Used for any.
 type Call struct {
 	Model    provider.Model
-	Provider provider.Provider
+	Stream   Stream // makes the call
 	Decision provider.Decision
 	Passage  transcript.Passage
 	Keep     provider.KeepAlive // of the session
@@ -29,6 +30,9 @@ type Call struct {
 
 	heard atomic.Int64 // characters that came, and one more from the first sign of an answer
 }
+
+// Stream sends a request: see [provider.Provider].
+type Stream func(context.Context, *provider.Request) iter.Seq2[provider.Event, error]
 
 // Patience is how long a call may take: until the answer begins, without a byte of it, and in all.
 type Patience struct{ Headers, Quiet, Whole time.Duration }
@@ -53,7 +57,7 @@ func (c *Call) Run(ctx context.Context, patience Patience) Result {
 	defer quiet.Stop()
 	whole := time.AfterFunc(patience.Whole, stalled)
 	defer whole.Stop()
-	guess := budget.Estimate{Sent: sent(c.Passage)}
+	guess := Sent(c.Passage)
 	r := Result{}
 	row := c.Model
 	text, last, err := c.read(ctx, &guess, func() { quiet.Reset(patience.Quiet) }, func(by provider.Served) (err error) {
@@ -91,7 +95,7 @@ func (c *Call) Run(ctx context.Context, patience Patience) Result {
 func (c *Call) read(ctx context.Context, guess *budget.Estimate, alive func(), served func(provider.Served) error) (_ string, last *provider.Stop, err error) {
 	var text strings.Builder
 	size := 0
-	for event, failed := range c.Provider.Stream(ctx, c.request()) {
+	for event, failed := range c.Stream(ctx, c.request()) {
 		alive()
 		if _, notice := event.(provider.Notice); event != nil && !notice && c.heard.Load() == 0 {
 			c.heard.Store(1)
@@ -131,17 +135,17 @@ func (c *Call) Used() (_ provider.Usage, ok bool) {
 	if heard == 0 {
 		return provider.Usage{}, false
 	}
-	return priced(c.Model, budget.Estimate{Sent: sent(c.Passage), Said: heard - 1}.Usage(), c.Now()), true
+	return priced(c.Model, budget.Estimate{Sent: Sent(c.Passage).Sent, Said: heard - 1}.Usage(), c.Now()), true
 }
 
 // Cost is what a call for a summary of p uses at least.
 func Cost(m provider.Model, p transcript.Passage, now time.Time) budget.Used {
-	return budget.Of(priced(m, budget.Estimate{Sent: sent(p)}.Usage(), now))
+	return budget.Of(priced(m, Sent(p).Usage(), now))
 }
 
-// sent is the number of characters that a call sends.
-func sent(p transcript.Passage) int {
-	return utf8.RuneCountInString(transcript.AskSummary) + utf8.RuneCountInString(p.Text)
+// Sent is the estimate of a call before its answer.
+func Sent(p transcript.Passage) budget.Estimate {
+	return budget.Estimate{Sent: utf8.RuneCountInString(transcript.AskSummary) + utf8.RuneCountInString(p.Text)}
 }
 
 // priced is a usage with its cost, if the vendor did not report it.

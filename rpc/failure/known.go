@@ -66,6 +66,8 @@ var sentinels = []struct {
 	{agent.ErrNoSummary, &conn.Error{Code: conn.CodeNotFound, Message: agent.ErrNoSummary.Error()}},
 	{agent.ErrPinned, &conn.Error{Code: conn.CodeOverloaded, Message: agent.ErrPinned.Error() + "; unpin one with message/unpin"}},
 	{agent.ErrNotParked, &conn.Error{Code: conn.CodeNotFound, Kind: "not_parked", Message: "the turn is not parked: it runs, waits in the queue, or has ended"}},
+	{agent.ErrNoLimit, &conn.Error{Code: conn.CodeInvalidParams, Message: "raise: the turn is not parked at a limit that can be raised",
+		Data: map[string]any{"field": "raise"}}},
 	{agent.ErrAsked, &conn.Error{Code: conn.CodeBusy, Message: "the turn waits for the answer to a question; send confirm/answer"}},
 	{agent.ErrQueueFull, &conn.Error{Code: conn.CodeOverloaded, Message: agent.ErrQueueFull.Error()}},
 	{aside.ErrFull, &conn.Error{Code: conn.CodeOverloaded, Message: fmt.Sprintf("%d side questions of this session are running; wait for one to end", aside.Most)}},

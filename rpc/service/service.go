@@ -62,16 +62,26 @@ const MaxClientName = 100
 // Caller is a client that asks for something. It is safe for concurrent use.
 type Caller struct {
 	SameUser bool // it runs as the daemon's user, who could do without the daemon what it asks for
+	Attended bool // a person uses it; set before its first request about a session
 
 	config    *Config
 	principal method.Principal
 }
 
 // Of returns the caller for the requests of a principal. c must not change any more.
-func (c *Config) Of(p method.Principal, sameUser bool) Caller { return Caller{sameUser, c, p} }
+func (c *Config) Of(p method.Principal, sameUser bool) Caller {
+	return Caller{SameUser: sameUser, config: c, principal: p}
+}
 
 // Sessions are those of the caller's principal.
 func (c Caller) Sessions() Sessions { return c.config.Sessions(c.principal) }
+
+// Attend says that the client has sent what a person wrote or approved, if a person uses it.
+func (c Caller) Attend() {
+	if c.Attended {
+		c.Sessions().Attend()
+	}
+}
 
 // OnAgent runs f with the session's agent.
 func OnAgent[T any](ctx context.Context, c interface{ Sessions() Sessions }, id session.ID, f func(*agent.Agent) (T, error)) (T, error) {

@@ -49,6 +49,15 @@ type Sessions interface {
 	// Delete ends what the session is doing and removes it. Deleting what is not there is a success.
 	Delete(ctx context.Context, id session.ID) error
 
+	// Used lists what model calls used from one day to another, also in sessions that were deleted. Today is the day in UTC.
+	Used(ctx context.Context, from, to session.Day) ([]session.Line, error)
+	Today() session.Day
+
+	// Budgets is what is spent and reserved now of each limit for all sessions of the daemon. Attend says that a person wrote or
+	// approved something.
+	Budgets() []session.Spending
+	Attend()
+
 	// Decide returns the model and the level that a turn with these settings would get. It waits for nothing.
 	Decide(set session.Settings, o session.Override) (provider.Model, provider.Decision, error)
 
@@ -70,6 +79,10 @@ type agentSessions struct {
 func (s agentSessions) Decide(set session.Settings, o session.Override) (provider.Model, provider.Decision, error) {
 	return s.group.Config().Decide(set, o)
 }
+
+func (s agentSessions) Today() session.Day          { return s.group.Today() }
+func (s agentSessions) Budgets() []session.Spending { return s.group.Budgets() }
+func (s agentSessions) Attend()                     { s.group.Attend() }
 
 func (s agentSessions) Hosts(of session.Session) []toolhost.Host {
 	if list := s.group.Config().Hosts; list != nil {

@@ -194,6 +194,11 @@ func (c *appendChange) apply(tx *bbolt.Tx) error {
 	}
 	log.FillPercent = 0.9 // keys only grow, so what a split leaves half empty stays so
 	for i, e := range c.entries {
+		if charge, ok := r.Charge(c.id.ref().Owner, e); ok {
+			if err := addCharge(tx, charge); err != nil {
+				return err
+			}
+		}
 		r.last++
 		if err := log.Put(position(r.last), seal(entryKey(c.id, r.last), c.values[i])); err != nil {
 			return err
@@ -327,6 +332,11 @@ func (c *deleteChange) apply(tx *bbolt.Tx) error {
 	id := []byte(c.id)
 	if in := tx.Bucket(growthBucket); in.Bucket(id) != nil {
 		if err := in.DeleteBucket(id); err != nil {
+			return err
+		}
+	}
+	if in := tx.Bucket(ledgerBucket); in != nil {
+		if err := in.Delete(totalKey(c.id)); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@
 //
 // # The file
 //
-// These are its buckets. The constants are in layout.go. Keys of sessions and of stamps begin with the owner (key.go): the operator's
+// These are its buckets. The constants are in layout.go. Keys of sessions and of stamps begin with the owner: the operator's
 // have nothing there, and those of others the names of tenant and user. So a session cannot be reached for another owner.
 //
 //	meta      the format, the id of the store, and the first epoch of claims that is not reserved
@@ -42,13 +42,14 @@
 //	forks     whose log a fork shares, and the lengths of logs whose sessions were deleted
 //	log       a bucket for each session, with an entry for each position
 //	growth    a bucket for each session, with what was checkpointed: a piece for each message, block and offset
+//	ledger    what model calls used, by day, session and account; see ledger.go
 //
 // The mark, thinkd.mark, is a file with the store's id. While it is there, an empty or missing thinkd.db is a loss and no
 // beginning.
 //
 // # Files of this package
 //
-// They depend on each other in one direction: key and layout (bytes), rows (transactions), store (the type), sessions and examine (the
-// look at a file without bbolt), mark and file (opening), read, growth, queue, fault and changes (the methods of session.Store),
-// check and rewrite (whole files), and open on top.
+// They depend on each other in one direction: layout (bytes), rows (transactions), store (the type), sessions and examine (the look at
+// a file without bbolt), mark and file (opening), read, growth, queue, fault, ledger and changes (the methods of session.Store), check
+// and rewrite (whole files), and open on top.
 package bolt

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -51,7 +52,7 @@ func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
 		_, there := top[string(name)]
 		if there {
 			known++
-		} else if inv.format >= fixedFormat {
+		} else if inv.format >= fixedFormat && !bytes.Equal(name, ledgerBucket) { // builds without a ledger wrote the format as well
 			return nil, damagedFile(fmt.Errorf("bucket %s is missing", name))
 		}
 	}
@@ -67,6 +68,9 @@ func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
 		return inv, nil
 	}
 	if err := readCreations(p, top, taken); err != nil {
+		return nil, damagedFile(err)
+	}
+	if err := checkLedger(p, top, taken); err != nil {
 		return nil, damagedFile(err)
 	}
 	if err := readSessions(p, top, taken, inv); err != nil {
@@ -120,6 +124,22 @@ func readCreations(p *page.File, top map[string]page.Item, taken page.Use) error
 	})
 	if err != nil {
 		return fmt.Errorf("bucket %s: %w", creationBucket, err)
+	}
+	return nil
+}
+
+// checkLedger walks the bucket, if the file has it.
+func checkLedger(p *page.File, top map[string]page.Item, taken page.Use) error {
+	bucket, there := top[string(ledgerBucket)]
+	if !there {
+		return nil
+	}
+	err := p.WalkValues(bucket, taken, func(it page.Item) error {
+		_, err := unseal(it.Key, it.Value)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("bucket %s: %w", ledgerBucket, err)
 	}
 	return nil
 }

@@ -15,6 +15,77 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
+// rowKey names a session in the file: its owner, and its id. All that is kept of a session is under keys that begin with this one or
+// have it behind a letter, so a session can only be reached by its owner.
+//
+//	the operator's  ID
+//	all others      0x01, length of tenant, tenant, length of user, user, ID     (lengths as uvarints)
+//
+// No two sessions have the same key: an operator's id that begins with 0x01 is written like the others. Keys of the operator's
+// sessions are those of format 4, which knew no owners.
+type rowKey string
+
+// ownedBy is the first byte of a key with the names of an owner. Ids begin with a digit, and numbers below 2^56 with a zero byte.
+const ownedBy = 0x01
+
+// ownerKey is what the keys of an owner begin with.
+func ownerKey(o session.Owner) []byte {
+	if o == session.Operator {
+		return nil
+	}
+	return appendOwner(nil, o)
+}
+
+func appendOwner(key []byte, o session.Owner) []byte {
+	key = append(key, ownedBy)
+	for _, name := range []string{o.Tenant, o.User} {
+		key = append(binary.AppendUvarint(key, uint64(len(name))), name...)
+	}
+	return key
+}
+
+// owned makes the key of a word of an owner: the id of a session, or that of a stamp.
+func owned(o session.Owner, word string) string {
+	if o == session.Operator && (word == "" || word[0] != ownedBy) {
+		return word
+	}
+	return string(append(appendOwner(nil, o), word...))
+}
+
+func keyOf(ref session.Ref) rowKey { return rowKey(owned(ref.Owner, string(ref.ID))) }
+
+// splitOwner takes the owner off a key. A key that is damaged is an error.
+func splitOwner(key string) (o session.Owner, word string, err error) {
+	if key == "" || key[0] != ownedBy {
+		return session.Operator, key, nil
+	}
+	rest := []byte(key[1:])
+	for _, name := range []*string{&o.Tenant, &o.User} {
+		length, n := binary.Uvarint(rest)
+		if n <= 0 || length > uint64(len(rest)-n) {
+			return session.Owner{}, "", fmt.Errorf("%w: a key has no owner", session.ErrDamaged)
+		}
+		*name, rest = string(rest[n:n+int(length)]), rest[n+int(length):]
+	}
+	return o, string(rest), nil
+}
+
+// ref is the session that a key names. A key that is damaged is returned as an id of the operator.
+func (k rowKey) ref() session.Ref {
+	o, id, err := splitOwner(string(k))
+	if err != nil {
+		return session.Ref{ID: session.ID(k)}
+	}
+	return session.Ref{Owner: o, ID: session.ID(id)}
+}
+
+func (k rowKey) String() string { return k.ref().String() }
+
+// of is the key of another session of the same owner.
+func (k rowKey) of(id session.ID) rowKey {
+	return keyOf(session.Ref{Owner: k.ref().Owner, ID: id})
+}
+
 // The files of a store, all in the data directory.
 const (
 	fileName = "thinkd.db"
@@ -40,6 +111,7 @@ var (
 	forkBucket     = []byte("forks")
 	logBucket      = []byte("log")
 	growthBucket   = []byte("growth")
+	ledgerBucket   = []byte("ledger")
 
 	formatKey = []byte("format")
 	storeKey  = []byte("store")
@@ -48,7 +120,7 @@ var (
 )
 
 func allBuckets() [][]byte {
-	return [][]byte{metaBucket, sessionBucket, fixedBucket, indexBucket, openBucket, creationBucket, forkBucket, logBucket, growthBucket}
+	return [][]byte{metaBucket, sessionBucket, fixedBucket, indexBucket, openBucket, creationBucket, forkBucket, logBucket, growthBucket, ledgerBucket}
 }
 
 // record is the changing part of a session's record as it is stored, with the position of its last entry (a log that lost

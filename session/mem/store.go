@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -23,6 +24,7 @@ type Store struct {
 	changes  uint64 // how many there were
 	closed   bool
 	claims   session.Claims
+	books    books
 }
 
 // sessions are those of one owner.
@@ -49,7 +51,8 @@ type stamps struct {
 
 // New makes an empty store.
 func New() *Store {
-	return &Store{sessions: make(map[session.Ref]*row), gone: make(map[session.Ref]*row), made: make(map[session.Owner]*stamps)}
+	return &Store{sessions: make(map[session.Ref]*row), gone: make(map[session.Ref]*row), made: make(map[session.Owner]*stamps),
+		books: books{lines: make(map[entryOf]*session.Line), totals: make(map[session.Ref]provider.Usage)}}
 }
 
 // For returns the sessions of one owner.
@@ -282,6 +285,7 @@ func (m sessions) Delete(ctx context.Context, id session.ID) error {
 	ref := m.ref(id)
 	err := m.with(ctx, ref, func(s *row) error {
 		delete(m.sessions, ref)
+		delete(m.books.totals, ref)
 		m.claims.Forget(ref)
 		if m.sharedLocked(ref) {
 			m.gone[ref] = s
@@ -341,7 +345,11 @@ func (m journal) Append(ctx context.Context, ref session.Ref, entries ...session
 			return err
 		}
 		running := kept.running
+		var charges []session.Charge
 		for _, e := range entries {
+			if c, ok := s.Charge(ref.Owner, e); ok {
+				charges = append(charges, c)
+			}
 			running = s.Project(e, running)
 		}
 		record, err := json.Marshal(s)
@@ -357,6 +365,9 @@ func (m journal) Append(ctx context.Context, ref session.Ref, entries ...session
 		kept.growth = slices.DeleteFunc(kept.growth, func(g session.Growth) bool {
 			return slices.ContainsFunc(entries, func(e session.Entry) bool { return e.Ends(g.BlockRef) })
 		})
+		for _, c := range charges {
+			m.books.add(c)
+		}
 		last = uint64(len(kept.log))
 		return nil
 	})

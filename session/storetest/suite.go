@@ -57,6 +57,9 @@ func Run(t *testing.T, open func(*testing.T) session.Store) {
 	for _, test := range isolationTests {
 		run(t, test.name, open, test.run)
 	}
+	for _, test := range ledgerTests {
+		run(t, test.name, open, test.run)
+	}
 }
 
 // RunLocal is Run for a local store.

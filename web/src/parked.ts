@@ -85,6 +85,7 @@ export class Parked {
 			case "outage": return `Waiting for ${this.provider}${to}`;
 			case "approval": return "Waiting for your answer";
 			case "client": return resumes === "automatically" ? `Waiting${to}` : "Waiting for you";
+			case "budget": return "Spend more?";
 		}
 	}
 

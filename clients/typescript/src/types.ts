@@ -91,6 +91,7 @@ export type ClientCapabilities = {
 export type ClientInfo = {
 	name?: string;
 	version?: string;
+	attended?: boolean;
 };
 
 export type CompactFirst = {
@@ -404,13 +405,14 @@ export type OtherModel = "notify" | "stop";
 
 export type OverrideMode = "inherit" | "custom";
 
-export type ParkReason = "quota" | "approval" | "outage" | "client";
+export type ParkReason = "quota" | "approval" | "outage" | "client" | "budget";
 
 export type Parked = {
 	why: ParkReason;
 	since: number;
 	until?: number;
 	resumes: Resumption;
+	spending?: Spending;
 	error?: Error;
 };
 
@@ -477,6 +479,8 @@ export type Provider = {
 	why?: string;
 	reasoning_defaults: ReasoningDefaults | null;
 };
+
+export type Purpose = "turn" | "summary" | "aside";
 
 export type Queued = {
 	turn_id: string;
@@ -604,6 +608,15 @@ export type SessionTool = {
 
 export type Severity = "info" | "warning";
 
+export type Spending = {
+	limit: SpendingLimit;
+	used: number;
+	most: number;
+	next: number;
+};
+
+export type SpendingLimit = "max_day_cost" | "max_cost_unattended";
+
 export type StopReason = "end_turn" | "max_tokens" | "tool_use" | "refusal" | "pause" | "cancelled" | "interrupted" | "error" | "limit" | "max_model_calls";
 
 export type Summary = {
@@ -718,6 +731,22 @@ export type Usage = {
 	cost?: Cost;
 	premium_requests?: number;
 	context?: Context;
+};
+
+export type UsageBy = "day" | "model" | "level" | "session" | "provider" | "payer" | "purpose";
+
+export type UsageRow = {
+	day?: string;
+	model_id?: string;
+	thinking_level?: Level;
+	session_id?: string;
+	provider?: string;
+	payer?: string;
+	purpose?: Purpose;
+	title?: string;
+	deleted?: boolean;
+	calls: number;
+	usage: Usage;
 };
 
 export type WaitOrReject = "queue" | "reject";
@@ -1090,6 +1119,7 @@ export interface Methods {
 			session_id: string;
 			turn_id: string;
 			model_id?: string;
+			raise?: number;
 		};
 		result: {
 			turn_id: string;
@@ -1379,6 +1409,27 @@ export interface Methods {
 			did_you_mean?: Record<string, string>;
 		};
 	};
+	/** Returns what model calls used and cost, by day, model, level or session. */
+	"usage/report": {
+		params: {
+			/** a day in UTC, as YYYY-MM-DD */
+			from?: string;
+			/** a day in UTC, as YYYY-MM-DD */
+			to?: string;
+			by?: UsageBy;
+		};
+		result: {
+			from: string;
+			to: string;
+			by: UsageBy;
+			rows: UsageRow[];
+			more?: boolean;
+			total: UsageRow;
+			budgets: Spending[];
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
+	};
 	/** Lists the standing approvals of a session, and revokes some of them. */
 	"session/grants": {
 		params: {
@@ -1612,6 +1663,7 @@ export interface Notifications {
 		since: number;
 		until?: number;
 		resumes: Resumption;
+		spending?: Spending;
 		error?: Error;
 	};
 	turn_resumed: {

@@ -44,7 +44,7 @@ func (t *talk) connected(d Daemon) {
 	if t.aside != nil && t.aside.request != 0 {
 		t.aside.fail("the connection was lost; ask again")
 	}
-	t.ask("initialize", map[string]any{"protocol_version": 1, "client": map[string]any{"name": "thinkd chat"},
+	t.ask("initialize", map[string]any{"protocol_version": 1, "client": map[string]any{"name": "thinkd chat", "attended": true},
 		"capabilities": map[string]any{"confirm": true}}, nil)
 	if t.id != "" {
 		t.follow(t.id, t.seq)

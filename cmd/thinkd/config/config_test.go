@@ -416,8 +416,8 @@ func TestConfigBroken(t *testing.T) {
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
 		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, on_other_model, fallbacks, egress, providers, dialects, models_dev, agents, serve, limits, tools, mcp_servers, telemetry`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
-			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at\n" +
-				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at"},
+			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, max_day_cost, max_cost_unattended, compact_at\n" +
+				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, max_day_cost, max_cost_unattended, compact_at"},
 		{"unknown key of a provider", "[providers.anthropic]\nbase_uri = \"x\"",
 			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, login, reasoning_defaults, num_ctx, cache, context_management, egress, models`},
 		{"unknown key of a row", "[[providers.anthropic.models]]\nid = \"m\"\nthinking = { kind = \"effort\" }",
@@ -538,6 +538,7 @@ func TestConfigBroken(t *testing.T) {
 		{"tokens of a turn", "[limits]\nmax_turn_tokens = 0", `FILE:2: limits.max_turn_tokens: must be 1 or more; leave it out for no limit`},
 		{"tokens of a session", "[limits]\nmax_session_tokens = -1", `FILE:2: limits.max_session_tokens: must be 1 or more; leave it out for no limit`},
 		{"cost of a turn", "[limits]\nmax_turn_cost = -0.5", `FILE:2: limits.max_turn_cost: must be an amount of USD above 0; leave it out for no limit`},
+		{"cost of a day", "[limits]\nmax_day_cost = -1", `FILE:2: limits.max_day_cost: must be an amount of USD above 0; leave it out for no limit`},
 		{"cost of a session", "[limits]\nmax_session_cost = nan", `FILE:2: limits.max_session_cost: must be an amount of USD above 0; leave it out for no limit`},
 		{"calls", "[limits]\nmax_model_calls = 0", `FILE:2: limits.max_model_calls: must be 1 or more`},
 		{"header with a key", "[providers.anthropic]\n[providers.anthropic.headers]\nAuthorization = \"Bearer canary\"",

@@ -197,6 +197,8 @@ type fileLimits struct {
 	MaxTurnCost      *float64 `toml:"max_turn_cost"` // USD
 	MaxSessionTokens *int     `toml:"max_session_tokens"`
 	MaxSessionCost   *float64 `toml:"max_session_cost"`
+	MaxDayCost       *float64 `toml:"max_day_cost"`
+	MaxUnattended    *float64 `toml:"max_cost_unattended"`
 
 	CompactAt *float64 `toml:"compact_at"`
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/session"
 )
 
 // Limits bound a turn, a session and a connection.
@@ -69,7 +70,13 @@ func (src *source) limits(f fileLimits) (Limits, error) {
 	if err := src.budget("limits.max_turn_", f.MaxTurnTokens, f.MaxTurnCost, &l.TurnBudget); err != nil {
 		return l, err
 	}
-	return l, src.budget("limits.max_session_", f.MaxSessionTokens, f.MaxSessionCost, &l.SessionBudget)
+	if err := src.budget("limits.max_session_", f.MaxSessionTokens, f.MaxSessionCost, &l.SessionBudget); err != nil {
+		return l, err
+	}
+	if err := src.amount("limits."+string(session.LimitDay), f.MaxDayCost, &l.Spending.Day); err != nil {
+		return l, err
+	}
+	return l, src.amount("limits."+string(session.LimitUnattended), f.MaxUnattended, &l.Spending.Unattended)
 }
 
 // duration sets a length of time, if one is written.
@@ -93,10 +100,16 @@ func (src *source) budget(prefix string, tokens *int, cost *float64, b *budget.L
 			return src.errorf(prefix+"tokens", "must be 1 or more; leave it out for no limit")
 		}
 	}
-	if cost != nil {
-		if b.Cost = provider.MoneyOf(*cost); b.Cost == 0 {
-			return src.errorf(prefix+"cost", "must be an amount of USD above 0; leave it out for no limit")
-		}
+	return src.amount(prefix+"cost", cost, &b.Cost)
+}
+
+// amount sets an amount of USD, if one is written.
+func (src *source) amount(key string, written *float64, to *provider.Money) error {
+	if written == nil {
+		return nil
+	}
+	if *to = provider.MoneyOf(*written); *to == 0 {
+		return src.errorf(key, "must be an amount of USD above 0; leave it out for no limit")
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/recall"
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
@@ -76,13 +75,11 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Vendor: d.models.providers.Vendor,
 		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },
 			Clients: func() int { return d.server.Clients() }}})
-	asides, err := aside.OpenBook(kept.value(asidesName))
-	if err != nil {
+	if err := kept.importAsides(ctx); err != nil {
 		log.Warn("asides", "err", err)
 	}
 	ac := agent.Config{
-		Asides: asides,
-		Store:  store, Left: store.OpenTurns, Catalog: d.models.lists.Current(), Provider: d.models.providers.Find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Store: store, Left: store.OpenTurns, Catalog: d.models.lists.Current(), Provider: d.models.providers.Find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.models.providers.Patience,
 		Address:   d.models.providers.Address,
 		Payer:     d.models.payer,

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/login"
@@ -22,7 +24,7 @@ const (
 	KeysName     = "keys.json" // keys and logins
 	settingsName = "settings.json"
 	listingsName = "models.json"
-	asidesName   = "asides.json"
+	asidesName   = "asides.json" // of earlier builds; see importAsides
 )
 
 // openSettings are the agents and the providers' defaults: the config's, and over them what clients have set, which is kept. An
@@ -98,6 +100,22 @@ func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err
 	}
 	k.keys, err = OpenKeys(k.dir) // by the store's lock it is ours
 	return err
+}
+
+// importAsides adds to the ledger what side questions used, which earlier builds kept in a file, and removes the file.
+func (k *kept) importAsides(ctx context.Context) error {
+	if k.dir == "" {
+		return nil
+	}
+	value := durable.File{Path: filepath.Join(k.dir, asidesName)}
+	book, err := aside.ReadBook(value)
+	if err != nil || book == nil {
+		return err
+	}
+	if err := k.store.Ledger().Import(ctx, asidesName, aside.Lines(book)...); err != nil {
+		return err
+	}
+	return os.Remove(value.Path)
 }
 
 func (k *kept) close() error {

@@ -15,14 +15,36 @@ type Turn struct {
 	Until   int64       `json:"until"` // in Unix milliseconds; 0: not known
 	Resumes string      `json:"resumes"`
 	Error   *conn.Error `json:"error"` // why the model call failed; nil: none did
+
+	Spending *Spending `json:"spending"` // what a person decides on; nil: nothing
+}
+
+// Spending is the question whether more may be spent, in USD.
+type Spending struct {
+	Limit string  `json:"limit"` // the setting
+	Used  float64 `json:"used"`
+	Most  float64 `json:"most"`
+	Next  float64 `json:"next"` // what the next call may cost
+}
+
+// Text is the question in sentences.
+func (s Spending) Text() string {
+	since := map[string]string{"max_day_cost": "today", "max_cost_unattended": "since a person last wrote or approved something"}[s.Limit]
+	if since == "" {
+		return fmt.Sprintf("The next call may cost %.2f USD, and %s is %.2f USD", s.Next, s.Limit, s.Most) // of a later version
+	}
+	return fmt.Sprintf("Spent %s: %.2f of %.2f USD (%s). The next call may cost %.2f USD", since, s.Used, s.Most, s.Limit, s.Next)
 }
 
 // Text is a sentence about why the turn is parked, and one about when it resumes. Times are those of the location of now.
 func (t Turn) Text(now time.Time) string {
 	why := map[string]string{"quota": "the provider takes no more requests for now", "outage": "the provider cannot be reached, or is overloaded",
-		"approval": "a question waits for an answer", "client": "the prompt is for a later time"}[t.Why]
+		"approval": "a question waits for an answer", "client": "the prompt is for a later time", "budget": "a limit for money is reached"}[t.Why]
 	if why == "" {
 		why = t.Why // of a later version
+	}
+	if t.Spending != nil {
+		why = t.Spending.Text()
 	}
 	if t.Error != nil {
 		why += " (" + t.Error.Message + ")"
@@ -33,6 +55,8 @@ func (t Turn) Text(now time.Time) string {
 // When says when the turn resumes: "resumes automatically at 15:00".
 func (t Turn) When(now time.Time) string {
 	switch {
+	case t.Why == "budget":
+		return "waits for a person to allow more"
 	case t.Why == "approval":
 		return "resumes with the answer"
 	case t.Resumes != "automatically":

@@ -11,12 +11,14 @@ func TestText(t *testing.T) {
 	now := time.Date(2026, 3, 1, 14, 30, 0, 0, time.UTC)
 	since, until := now.Add(-28*time.Minute).UnixMilli(), now.Add(30*time.Minute).UnixMilli()
 	for want, turn := range map[string]Turn{
-		"Parked since 14:02: the provider takes no more requests for now (anthropic: status 429). It resumes automatically at 15:00.": {"quota", since, until, "automatically", &conn.Error{Message: "anthropic: status 429"}},
-		"Parked since 14:02: the provider cannot be reached, or is overloaded. It resumes automatically.":                             {"outage", since, 0, "automatically", nil},
-		"Parked since 2026-02-28 14:30: the provider takes no more requests for now. It resumes on request only.":                     {"quota", now.Add(-24 * time.Hour).UnixMilli(), until, "on_request", nil},
-		"Parked since 14:02: a question waits for an answer. It resumes with the answer.":                                             {"approval", since, 0, "on_request", nil},
-		"Parked since 14:02: the prompt is for a later time. It resumes automatically at 2026-03-04 14:30.":                           {"client", since, now.AddDate(0, 0, 3).UnixMilli(), "automatically", nil},
-		"Parked since 14:02: a reason of a later version. It resumes automatically.":                                                  {"a reason of a later version", since, 0, "automatically", nil},
+		"Parked since 14:02: the provider takes no more requests for now (anthropic: status 429). It resumes automatically at 15:00.": {"quota", since, until, "automatically", &conn.Error{Message: "anthropic: status 429"}, nil},
+		"Parked since 14:02: the provider cannot be reached, or is overloaded. It resumes automatically.":                             {"outage", since, 0, "automatically", nil, nil},
+		"Parked since 2026-02-28 14:30: the provider takes no more requests for now. It resumes on request only.":                     {"quota", now.Add(-24 * time.Hour).UnixMilli(), until, "on_request", nil, nil},
+		"Parked since 14:02: a question waits for an answer. It resumes with the answer.":                                             {"approval", since, 0, "on_request", nil, nil},
+		"Parked since 14:02: the prompt is for a later time. It resumes automatically at 2026-03-04 14:30.":                           {"client", since, now.AddDate(0, 0, 3).UnixMilli(), "automatically", nil, nil},
+		"Parked since 14:02: a reason of a later version. It resumes automatically.":                                                  {"a reason of a later version", since, 0, "automatically", nil, nil},
+		"Parked since 14:02: Spent today: 9.80 of 10.00 USD (max_day_cost). The next call may cost 0.40 USD. It waits for a person to allow more.": {"budget", since, 0, "on_request", nil,
+			&Spending{"max_day_cost", 9.8, 10, 0.4}},
 	} {
 		if got := turn.Text(now); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -1,0 +1,42 @@
+package gate
+
+import (
+	"fmt"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Limits bound what all sessions of a daemon spend together. A member that is 0 bounds nothing. Calls of models without a known price
+// cost nothing here.
+type Limits struct {
+	Day        provider.Money // USD in a day, which begins at midnight UTC
+	Unattended provider.Money // USD since a person last wrote or approved something
+}
+
+// Full says that a limit has no room for a call.
+type Full struct{ session.Spending }
+
+func (f *Full) Error() string {
+	return fmt.Sprintf("%s of %v %s has no room: %v are spent or reserved, and the call may cost %v",
+		f.Limit, f.Most.Units(), provider.USD, f.Used.Units(), f.Next.Units())
+}
+
+// account is what counts for one limit.
+type account struct {
+	limit  session.SpendingLimit
+	most   provider.Money // 0: there is no limit
+	raised provider.Money // by how much people raised it
+	spent  provider.Money // by calls that are settled
+	held   provider.Money // by calls that run
+}
+
+// spending is what the account has, for a call that may cost next.
+func (a *account) spending(next provider.Money) session.Spending {
+	return session.Spending{Limit: a.limit, Used: a.spent + a.held, Most: a.most + a.raised, Next: next}
+}
+
+// room reports whether a call fits that may cost next. A call that costs nothing always fits.
+func (a *account) room(next provider.Money) bool {
+	return a.most == 0 || next == 0 || a.spent+a.held+next <= a.most+a.raised
+}

@@ -1,0 +1,40 @@
+package mem
+
+import (
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// books are what a ledger keeps.
+type books struct {
+	lines    map[entryOf]*session.Line
+	totals   map[session.Ref]provider.Usage
+	holds    []session.Hold
+	imported []string
+	budgets  session.Budgets
+}
+
+// entryOf is which line a charge belongs to.
+type entryOf struct {
+	day session.Day
+	ref session.Ref
+	session.Account
+}
+
+// add takes in a charge.
+func (b *books) add(c session.Charge) {
+	b.budgets = b.budgets.Apply(c)
+	if c.Calls > 0 {
+		b.addLine(c.Line)
+	}
+}
+
+func (b *books) addLine(l session.Line) {
+	at := entryOf{l.Day, l.Ref, l.Account}
+	if b.lines[at] == nil {
+		b.lines[at] = &session.Line{Day: l.Day, Ref: l.Ref, Account: l.Account}
+	}
+	line := b.lines[at]
+	line.Calls, line.Usage = line.Calls+l.Calls, line.Usage.Add(l.Usage)
+	b.totals[l.Ref] = b.totals[l.Ref].Add(l.Usage)
+}
