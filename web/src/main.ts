@@ -25,6 +25,7 @@ import { showShortcuts } from "./shortcuts.js";
 import { applyTheme } from "./theme.js";
 import { access, forget, givenToken, logIn, onAccess, refused } from "./token.js";
 import type { Preview } from "./unfinished.js";
+import { UsageView } from "./usage.js";
 import { duration } from "./words.js";
 
 type Info = Methods["session/state"]["result"]["session"];
@@ -46,6 +47,7 @@ class App {
 	private readonly picker: Picker;
 	private readonly keys: Keys;
 	private readonly setup: SetupControl;
+	private readonly usage: UsageView;
 	private readonly quote: QuoteLine;
 	private readonly views: Record<string, View>;
 	private view: View | undefined;
@@ -61,7 +63,7 @@ class App {
 	constructor(has: { token?: string }) {
 		const address = { url: `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/rpc`, ...has };
 		this.client = new Client(webSocket(address), {
-			client: { name: "thinkd-page", version: "1" },
+			client: { name: "thinkd-page", version: "1", attended: true },
 			capabilities: { tools: true, confirm: true },
 			onState: (state) => this.line(state),
 			onNotification: (n) => {
@@ -71,7 +73,9 @@ class App {
 		this.sessions = new Sessions(this.client, (id) => this.go(id));
 		this.keys = new Keys(this.client, () => void this.picker.load().then(() => this.choice()));
 		this.setup = new SetupControl(this.client, { session: () => this.conversation && this.info, folders: () => this.sessions.folders() });
+		this.usage = new UsageView(this.client, (id) => this.picker.model(id)?.name ?? id);
 		this.views = {
+			usage: this.usage,
 			settings: new Settings(this.client, {
 				models: () => this.picker.available(),
 				defaultModel: () => this.picker.defaultModel,
@@ -124,6 +128,7 @@ class App {
 		await Promise.all([this.picker.load(), this.keys.count()]);
 		window.addEventListener("hashchange", () => void this.route());
 		await this.route();
+		void this.today();
 	}
 
 	// The session that is shown
@@ -192,6 +197,7 @@ class App {
 			preview: (model) => this.preview(session.id, full(model)),
 			parked: (turn_id) => ({
 				resume: (m) => session.resumeTurn(turn_id, m && full(m)),
+				raise: (usd) => this.client.call("turn/resume", { session_id: session.id, turn_id, raise: usd }),
 				models: () => this.picker.available(),
 				end: () => session.cancel(turn_id),
 			}),
@@ -236,6 +242,7 @@ class App {
 			raw: (update) => this.raw.add(update),
 			ended: (text, turn_id) => {
 				this.read(turn_id);
+				void this.today();
 				unseen();
 				notify(this.info?.title || "thinkd", text, session.id);
 			},
@@ -394,6 +401,12 @@ class App {
 			const last = found.findIndex((m) => m.id === s.upto);
 			return found.slice(Math.max(first, 0), last < 0 ? undefined : last + 1);
 		}
+	}
+
+	/** Shows in the list of views what was spent today. */
+	private async today(): Promise<void> {
+		const spent = await this.usage.today().catch(() => undefined);
+		byId("usage-today").textContent = spent ? `${spent} today` : "";
 	}
 
 	private async compact(): Promise<void> {

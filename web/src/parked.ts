@@ -1,8 +1,8 @@
-import type { Methods, Notifications } from "../../clients/typescript/src/index.js";
+import type { Methods, Notifications, Spending } from "../../clients/typescript/src/index.js";
 import { button, h, say } from "./dom.js";
 import { twiceASecond } from "./frames.js";
 import { closePopover, popover } from "./popover.js";
-import { duration, moment } from "./words.js";
+import { duration, moment, money } from "./words.js";
 
 type Model = Methods["models/list"]["result"]["models"][number];
 
@@ -13,6 +13,8 @@ export type Wait = Omit<Notifications["turn_parked"], "session_id" | "seq" | "ts
 export interface Ways {
 	/** Resumes the turn now, also with another model. */
 	resume(model?: Model): Promise<unknown>;
+	/** Resumes a turn that waits at a budget, and raises that limit by an amount in USD. */
+	raise(usd: number): Promise<unknown>;
 	/** The models that the turn can resume with. */
 	models(): Model[];
 	end(): Promise<unknown>;
@@ -64,7 +66,7 @@ export class Parked {
 		const heading = h("h3", {}, this.heading(w));
 		const left = h("span", { "aria-hidden": "true" }); // the heading has the time: a countdown is not read aloud
 		const card = h("div", { class: "card warn", role: "group", "aria-label": "Parked turn" }, heading,
-			w.error && h("p", { class: "reason" }, w.error.message), h("p", {}, left, consequence(w)), this.acts(w));
+			w.error && h("p", { class: "reason" }, w.error.message), w.spending && bar(w.spending), h("p", {}, left, consequence(w)), this.acts(w));
 		const { until } = w;
 		if (!until || (w.why === "client" && w.resumes === "on_request")) return card;
 		const tick = () => {
@@ -78,20 +80,25 @@ export class Parked {
 		return card;
 	}
 
-	private heading({ why, until, resumes }: Wait): string {
+	private heading({ why, until, resumes, spending }: Wait): string {
 		const to = until ? ` until ${moment(until)}` : "";
 		switch (why) {
 			case "quota": return `Waiting for quota at ${this.provider}${to}`;
 			case "outage": return `Waiting for ${this.provider}${to}`;
 			case "approval": return "Waiting for your answer";
 			case "client": return resumes === "automatically" ? `Waiting${to}` : "Waiting for you";
-			case "budget": return "Spend more?";
+			case "budget": return spending ? `${budgets[spending.limit]} of ${usd(spending.most)} is nearly spent` : "Spend more?";
 		}
 	}
 
 	private acts(w: Wait): HTMLElement {
 		const end = button("End the turn", w.why === "approval" ? "bad" : "quiet bad", () => this.act(() => this.ways.end()));
 		if (w.why === "approval") return h("div", { class: "acts" }, end); // an answer resumes it
+		const { spending } = w;
+		if (w.why === "budget" && spending) {
+			return h("div", { class: "acts" }, button("Allow this step", "main", () => this.act(() => this.ways.resume())),
+				button(`Allow ${usd(spending.most)} more${spending.limit === "max_day_cost" ? " today" : ""}`, "", () => this.act(() => this.ways.raise(spending.most))), h("span", { class: "sp" }), end);
+		}
 		const resume = button("Resume now", "main", () => this.act(() => this.ways.resume()));
 		const change = button("Change model…", "", () => choose(change, this.ways.models(), (m) => this.act(() => this.ways.resume(m))));
 		change.setAttribute("aria-haspopup", "dialog");
@@ -113,8 +120,25 @@ export class Parked {
 	}
 }
 
+const budgets: Record<Spending["limit"], string> = { max_day_cost: "Today’s budget", max_cost_unattended: "The budget while nobody is there" };
+
+function usd(amount: number): string {
+	return money({ amount, currency: "USD" });
+}
+
+/** How much of a budget is spent, and what the next step may take of it. */
+function bar(s: Spending): HTMLElement {
+	const part = (kind: string, share: number) => {
+		const i = h("i", { class: kind });
+		i.style.setProperty("--share", String(Math.max(0, Math.min(1, share))));
+		return i;
+	};
+	return h("div", { class: "meterbar", role: "img", "aria-label": `${usd(s.used)} of ${usd(s.most)} spent, the next step may cost up to ${usd(s.next)}` }, part("", s.used / s.most), part("w", Math.min(s.next, s.most - s.used) / s.most));
+}
+
 /** What makes the turn go on, and what happens meanwhile. */
-function consequence({ why, until, resumes }: Wait): string {
+function consequence({ why, until, resumes, spending }: Wait): string {
+	if (why === "budget" && spending) return `${usd(spending.used)} spent, or reserved by calls that run. The next step may cost up to ${usd(spending.next)}, so it could pass the limit. No tool is running.`;
 	const stored = "What it has finished is stored. No tool is running.";
 	if (why === "approval") return `Your answer to the question resumes the turn. There is no time limit. ${stored}`;
 	if (why === "client") {

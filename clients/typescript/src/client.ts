@@ -12,8 +12,8 @@ export type State =
 	| { is: "closed"; reason: string };
 
 export interface Settings {
-	/** The name and version of this client, for the daemon's log. */
-	client?: { name: string; version: string };
+	/** The name and version of this client, for the daemon's log, and whether a person uses it. */
+	client?: { name: string; version: string; attended?: boolean };
 	/** Optional abilities of this client. */
 	capabilities?: Record<string, unknown>;
 	/** Called for each change of state. */
