@@ -99,6 +99,7 @@ export const notices: Record<string, string> = {
 	non_streaming: "Not streamed",
 	stalled: "Stalled",
 	budget_near: "Budget near",
+	limit_near: "Limit near",
 	provider_override: "Provider override",
 	schema_reduced: "Tool schemas reduced",
 	store_readonly: "Store is read-only",
