@@ -101,9 +101,13 @@ func (p *Pass) Stream(ctx context.Context, req *provider.Request) iter.Seq2[prov
 	return p.provider.Stream(ctx, req)
 }
 
-// Fits reports whether the pass is one for a call, so that the call needs no other: it goes to the same model, and reserves no more.
+// Fits reports whether the pass is one for a call, so that the call needs no other: it goes to the same model on the same day, and
+// reserves no more.
 func (p *Pass) Fits(c Call) bool {
 	r := p.Reserved
+	if r.Day != p.gate.Today() {
+		return false
+	}
 	samePayer := r.Payer == c.Payer || r.Payer != nil && c.Payer != nil && *r.Payer == *c.Payer
 	return r.Model == c.Model && r.Level == c.Level && r.Purpose == c.Purpose && samePayer && costOf(c.Usage) <= costOf(r.Usage)
 }
