@@ -24,7 +24,8 @@ function trim(n: number): string {
 }
 
 export function money(cost: { amount: number; currency: string }): string {
-	const digits = cost.amount !== 0 && cost.amount < 0.095 ? 3 : 2;
+	// Below ten cents two digits count, so that the ticks of a plot differ.
+	const digits = cost.amount > 0 && cost.amount < 0.095 ? Math.max(3, 1 - Math.floor(Math.log10(cost.amount))) : 2;
 	return new Intl.NumberFormat("en-US", { style: "currency", currency: cost.currency, minimumFractionDigits: digits, maximumFractionDigits: digits }).format(cost.amount);
 }
 
