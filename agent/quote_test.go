@@ -46,6 +46,7 @@ func newQuoted(t *testing.T, seed uint64) *quoted {
 		apis[id] = opener(t, catalog.Model(id, model))(listener.Transport())
 	}
 	q.group.Close()
+	q.cfg.Limits.Idle = 1000 * time.Hour // sessions stay loaded: a test holds on to the agent
 	q.cfg.Catalog, q.cfg.Provider = catalog, func(id string) provider.Provider { return apis[id] }
 	q.cfg.Hosts = func(session.Session) []toolhost.Host {
 		return []toolhost.Host{&host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult {
@@ -223,6 +224,9 @@ func TestQuoteHolds(t *testing.T) {
 					by[1]++
 				}
 				byModel[st.Model.Ref()] = by
+				if all%1000 == 0 {
+					t.Logf("%d turns, of which %d lay between the bounds; %d of %d counted prompts within 5 %%", all, within, near, counted)
+				}
 			}
 		})
 	}
@@ -487,6 +491,8 @@ func TestCacheUse(t *testing.T) {
 		if use := turn(id); use.Expected == 0 || use.Read < use.Expected*8/10 || use.Misses != nil {
 			t.Errorf("with a warm cache: %+v", use)
 		}
+		q.group.Close() // what is expected is in the log
+		q.start()
 		time.Sleep(31 * time.Minute)
 		check(t, "after the vendor's time", fmt.Sprint(missed(turn(id))), "[expired]")
 		set := func(c Change) {
