@@ -51,13 +51,12 @@ type walk struct {
 	places []placed
 	calm   bool
 
-	mu      sync.Mutex
-	left    int // rounds of tools in this turn
-	n       int // of the next call of a tool
-	called  map[string]int
-	outside int
-	ran     map[string]int
-	bodies  map[string][]string // request bodies that were answered, by provider
+	mu     sync.Mutex
+	left   int // rounds of tools in this turn
+	n      int // of the next call of a tool
+	called map[string]int
+	ran    map[string]int
+	bodies map[string][]string // request bodies that were answered, by provider
 }
 
 // faulty is a provider of a walk.

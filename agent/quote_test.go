@@ -297,7 +297,7 @@ func TestQuoteParts(t *testing.T) {
 		addsUp(t, "a warm session", warm)
 		check(t, "state", warm.Cache.State, provider.CacheKept)
 		check(t, "warm until, of the session and of the quote", st.Session.WarmUntil(), warm.WarmUntil)
-		left := time.UnixMilli(warm.WarmUntil).Sub(time.Now())
+		left := time.Until(time.UnixMilli(warm.WarmUntil))
 		if left <= 4*time.Minute || left > 5*time.Minute {
 			t.Errorf("it is warm for %v", left)
 		}
