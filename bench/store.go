@@ -144,7 +144,7 @@ func (c *conversation) again(n int) ([]session.Entry, error) {
 		case session.MessageEnd:
 			b.Message = own(b.Message)
 			e.Body = b
-		case session.TurnStart, session.TurnEnd:
+		case session.TurnStart, session.Reserved, session.TurnEnd:
 		default:
 			return nil, fmt.Errorf("a conversation with an entry of %T", b)
 		}
