@@ -47,6 +47,7 @@ after(async () => {
 async function asks(what, options = {}) {
 	const { session_id } = await rpc.call("session/new", { model_id: "anthropic/claude-opus-5-5", cwd: dir });
 	const page = await open(chrome, daemon.url, options);
+	await page.locator("#hello").waitFor(); // the page has logged in
 	await page.evaluate((id) => {
 		location.hash = `/${id}`;
 	}, session_id);
