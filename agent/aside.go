@@ -61,6 +61,8 @@ func (s *state) aside(q Question) (*Aside, error) {
 	if err != nil {
 		return nil, err
 	}
+	o := &c.options.Effective // what is asked of the session's answers is not asked of this one
+	o.Schema, o.Output, o.ToolChoice, o.Stop, c.options.Form = nil, "", "", nil, ""
 	v := s.conversationWith(c, append(provider.Blocks{provider.Text{Text: aside.Preface}}, q.Content...))
 	req := v.requestFor(c)
 	req.NoTools = true

@@ -196,21 +196,27 @@ func TestCacheFormRefused(t *testing.T) {
 	}
 }
 
-// TestCacheOption: what a session wants of its vendors' caches goes with each of its calls.
+// TestCacheOption: what a session wants of its vendors' caches goes with each of its calls, also if an older build wrote its record.
 func TestCacheOption(t *testing.T) {
+	model := session.ModelRef{Provider: "sim", ID: "claude"}
+	for _, settings := range []session.Settings{{Model: model, Cache: provider.CacheLong}, {Model: model, Options: &provider.Options{Cache: provider.CacheLong}}} {
+		testCacheOption(t, settings)
+	}
+}
+
+func testCacheOption(t *testing.T, settings session.Settings) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		defer b.close()
-		s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{
-			Model: session.ModelRef{Provider: "sim", ID: "claude"}, Cache: provider.CacheLong}})
+		s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: settings})
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.turn(s.ID, "One?")
 		b.turn(s.ID, "Two?")
 		for i, req := range b.fake.requests {
-			if req.CacheTime != provider.CacheLong {
-				t.Errorf("request %d has the cache %q", i, req.CacheTime)
+			if req.Options.Cache != provider.CacheLong {
+				t.Errorf("request %d has the cache %q", i, req.Options.Cache)
 			}
 		}
 	})

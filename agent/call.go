@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/relay"
+	"github.com/thinkd/thinkd/agent/structured"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -40,7 +41,10 @@ func (s *state) startCall() {
 	c := &call{steps: relay.NewSteps(), stop: stop, begun: now, content: now}
 	r.call = c
 	req.Sent = func(o provider.Outline) { c.sent.Store(&o) }
-	pass, cfg := r.pass, s.cfg
+	pass, cfg, tool := r.pass, s.cfg, ""
+	if r.options.Form == provider.OutputTool {
+		tool = structured.Name(s.conversation().offered(r.model))
+	}
 	r.log.Debug("model call", "model", r.model.Ref(), "call", r.calls, "again", r.again, "reasoning", r.decision)
 	s.calls.Go(func() {
 		defer c.steps.Close()
@@ -54,7 +58,11 @@ func (s *state) startCall() {
 				return
 			}
 		}
-		for event, err := range pass.Stream(ctx, req) {
+		events := pass.Stream(ctx, req)
+		if tool != "" {
+			events = structured.Read(events, tool)
+		}
+		for event, err := range events {
 			if !c.steps.Put(ctx, relay.Step{Event: event, Err: err}) || err != nil {
 				return
 			}
@@ -211,6 +219,9 @@ func (s *state) followRedirect() {
 	if wire, err := r.provider.Wire(s.conversation().asked(r.choice)); err == nil {
 		r.decision.Wire = wire
 	}
+	if err := s.conversation().settleOptions(&r.choice); err != nil {
+		r.log.Error("no options for a redirected model", "model", now.Ref(), "err", err)
+	}
 	s.warnRetirement()
 }
 
@@ -291,7 +302,7 @@ func (s *state) paidBefore() (by *session.Payer) {
 // Explain does, except that nothing is read from files.
 func (s *state) fellBack(was choice, why *session.Failure, continues bool) feed.FellBack {
 	now, v := s.run.choice, s.conversation()
-	e := feed.FellBack{From: was.shown(), To: now.shown(), Key: now.key, Reason: feed.Returned, Error: why, Continues: continues,
+	e := feed.FellBack{From: was.shown(), To: now.shown(), Key: now.key, Reason: feed.Returned, Error: why, Continues: continues, Options: now.optionsShown(),
 		Cache: v.cached(v.answered(s.run.Turn), now), PriceFactor: v.priceFactor(was.model, now.model)}
 	if why != nil {
 		e.Reason = feed.SwitchReason(why.Kind)

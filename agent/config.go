@@ -82,6 +82,7 @@ type Config struct {
 	// Level is the operator's level for all sessions; empty: none. Defaults returns those of a provider. It runs for each turn,
 	// on the goroutine of the agent.
 	Level    provider.Level
+	Options  provider.Options // of all sessions: what a turn, a session or its agent states comes first
 	Defaults func(providerID string) registry.Defaults
 
 	// Patience is how long a provider may be silent, before its answer and within; nil or 0: the times of Limits. A server on the

@@ -15,9 +15,11 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/forecast"
 	"github.com/thinkd/thinkd/agent/quote"
+	"github.com/thinkd/thinkd/agent/structured"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/registry/options"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -26,6 +28,8 @@ type choice struct {
 	model    provider.Model
 	provider provider.Provider // nil: no provider of that name is configured
 	decision provider.Decision
+	asked    provider.AskedOptions
+	options  provider.OptionDecision
 	cache    feed.Cache // with it, after what the session's last model was sent
 	address  string     // of the provider
 
@@ -40,7 +44,7 @@ func (c choice) link() session.Link { return session.Link{Model: c.ref(), Key: c
 
 // start is what a turn that runs with the choice has in the log.
 func (c choice) start() session.TurnStart {
-	return session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address, Payer: c.payer, Key: c.key, Instead: c.instead}
+	return session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address, Payer: c.payer, Options: c.optionsKept(), Key: c.key, Instead: c.instead}
 }
 
 func (c choice) ref() session.ModelRef { return refOf(c.model) }
@@ -72,6 +76,9 @@ func (v conversation) decide(set session.Settings, o session.Override) (choice, 
 		if c.decision.Wire, err = c.provider.Wire(v.asked(c)); err != nil {
 			return c, err
 		}
+	}
+	if err := v.settleOptions(&c); err != nil {
+		return c, err
 	}
 	c.cache = v.cached(v.answered(nil), c)
 	return c, nil
@@ -163,6 +170,47 @@ func (v conversation) lastStart(but *session.Turn) *session.TurnStart {
 	return nil
 }
 
+// settleOptions decides what becomes of the options that are asked for.
+func (v conversation) settleOptions(c *choice) error {
+	var tools []string
+	for _, t := range v.offered(c.model) {
+		tools = append(tools, t.Name)
+	}
+	c.options = options.Resolve(c.asked, c.model, c.decision, tools)
+	if c.provider == nil || len(c.options.Outcomes) == 0 {
+		return nil
+	}
+	req := v.asked(*c)
+	req.Tools = v.offered(c.model)
+	c.askStructured(req)
+	wire, err := provider.OptionsWireOf(c.provider, req)
+	c.options.Wire = wire
+	return err
+}
+
+// askStructured has the model answer by a tool, where its API has no parameter for a schema.
+func (c choice) askStructured(req *provider.Request) {
+	if c.options.Form == provider.OutputTool {
+		structured.Ask(req, c.options.Force)
+	}
+}
+
+// optionsShown is what clients see of the decision on options, nil if none are asked for.
+func (c choice) optionsShown() *provider.OptionDecision {
+	if len(c.options.Outcomes) == 0 {
+		return nil
+	}
+	return &c.options
+}
+
+// optionsKept is what the log keeps of the options of a turn, nil if none are asked for.
+func (c choice) optionsKept() *provider.AskedOptions {
+	if c.asked.IsZero() {
+		return nil
+	}
+	return &c.asked
+}
+
 func (cfg Config) decideFor(set session.Settings, o session.Override, kept func(provider.Model) provider.Model) (choice, error) {
 	ref := set.Model
 	if o.Model != nil {
@@ -175,6 +223,7 @@ func (cfg Config) decideFor(set session.Settings, o session.Override, kept func(
 	if cfg.Defaults != nil {
 		from.Provider = cfg.Defaults(ref.Provider)
 	}
+	c.asked = options.Sources{Turn: o.Options.Or(), Session: set.Asked(), Agent: set.Agent.Options.Or(), Config: cfg.Options}.Ask()
 	var err error
 	if c.decision, err = registry.Resolve(from.Ask(), c.model); err != nil {
 		return c, err
@@ -198,10 +247,14 @@ func (cfg Config) decide(set session.Settings, o session.Override) (choice, erro
 
 // ChoiceOf is what a session keeps of the agent that it is made for.
 func ChoiceOf(a registry.Agent) session.AgentChoice {
-	if a.Reasoning.Mode != registry.Custom {
-		return session.AgentChoice{Name: a.Name}
+	kept := session.AgentChoice{Name: a.Name}
+	if a.Reasoning.Mode == registry.Custom {
+		kept.Level, kept.Fallback = a.Reasoning.Level, a.Reasoning.Policy
 	}
-	return session.AgentChoice{Name: a.Name, Level: a.Reasoning.Level, Fallback: a.Reasoning.Policy}
+	if !a.Options.IsZero() {
+		kept.Options = &a.Options
+	}
+	return kept
 }
 
 // askAgain is what a decision was asked for, to decide once more.
@@ -237,6 +290,12 @@ func (v conversation) started(t *session.Turn) (choice, error) {
 	var err error
 	if c.decision, err = resolveAgain(was, c.model); err == nil && c.provider != nil {
 		c.decision.Wire, err = c.provider.Wire(v.asked(c))
+	}
+	if start.Options != nil {
+		c.asked = *start.Options
+	}
+	if err == nil {
+		err = v.settleOptions(&c)
 	}
 	return c, err
 }
@@ -298,13 +357,17 @@ func (v conversation) share(model session.ModelRef) transcript.Recipient {
 func (v conversation) requestFor(c choice) *provider.Request {
 	req := v.asked(c)
 	req.System, req.Tools, req.Messages = v.view.Session.System, v.offered(c.model), v.share(c.ref()).Messages(c.model, c.decision)
+	if req.Options.ToolChoice.Forces() && req.Initiator() == "agent" {
+		req.Options.ToolChoice = "" // it was called: with the choice still forced, the turn would never end
+	}
+	c.askStructured(req)
 	return req
 }
 
 // asked is the part of a request that the wire form of the thinking level depends on.
 func (v conversation) asked(c choice) *provider.Request {
 	opening, changed := v.share(c.ref()).Effort(c.model, c.decision)
-	return &provider.Request{Model: c.model, Key: c.key, Decision: c.decision, CacheTime: v.view.Session.Settings.Cache, KeepAlive: v.view.Session.Settings.KeepAlive, Repairs: repairs(v.view), Opening: opening, Changed: changed}
+	return &provider.Request{Model: c.model, Key: c.key, Decision: c.decision, Options: c.options.Effective, KeepAlive: v.view.Session.Settings.KeepAlive, Repairs: repairs(v.view), Opening: opening, Changed: changed}
 }
 
 func repairs(v *session.View) []provider.Repair {

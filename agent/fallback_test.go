@@ -251,6 +251,43 @@ func TestContinuesOnFallback(t *testing.T) {
 	})
 }
 
+// TestOptionsOnFallback decides the options of the turn again for the fallback, and says so. Options of the session that change while
+// the turn runs are for the next one.
+func TestOptionsOnFallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := chain(t, "b", nil)
+		defer b.close()
+		b.fakes["b"].scripts = []script{answer("Hm.", "Yes.")}
+		id := b.session("a/m", "")
+		set := func(text string) {
+			o, err := provider.ParseOptions([]byte(text))
+			if err == nil {
+				_, err = b.agent(id).Set(t.Context(), Change{Options: &o})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		set(`{"seed":7}`)
+		b.fakes["a"].scripts = []script{func(_ context.Context, yield func(provider.Event, error) bool) {
+			set(`{"seed":8}`)
+			yield(nil, refused(provider.KindAuth))
+		}}
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sub.Close()
+		e := b.turn(id, "hello")
+		check(t, "its end", e.End.StopReason, session.StopEndTurn)
+		list, _ := fell(sub)
+		if len(list) != 1 || list[0].Options == nil || len(list[0].Options.Outcomes) != 1 {
+			t.Fatalf("%+v", list)
+		}
+		check(t, "the option", list[0].Options.Outcomes[0].Option+" "+string(list[0].Options.Outcomes[0].Requested), "seed 7")
+	})
+}
+
 // TestStaysAndReturns has the session stay with the fallback while the first choice pauses, over a restart too, and then go back.
 func TestStaysAndReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

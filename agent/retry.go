@@ -157,6 +157,9 @@ func (s *state) nextLink() (c choice, ok bool) {
 	tried := func(l session.Link) bool { return r.tried[l.At()] || l.At() == r.link() }
 	may := func(l session.Link) bool {
 		at, err := v.decideLink(l, r.first, set, o)
+		if at.asked = r.asked; err == nil {
+			err = v.settleOptions(&at) // a turn keeps its options, even if the session's have changed
+		}
 		if err != nil || v.callable(at) != nil || transcript.Takes(at.model, r.Prompt.Content) != nil {
 			return false
 		}

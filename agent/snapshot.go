@@ -66,7 +66,8 @@ type OpenTurn struct {
 	ID        session.TurnID
 	Model     feed.Model
 	Reasoning provider.Decision
-	Payer     *session.Payer // nil: not known
+	Payer     *session.Payer           // nil: not known
+	Options   *provider.OptionDecision // nil: none are asked for
 	Messages  []Message
 	Parked    *feed.TurnParked // nil: it is not parked
 	Confirms  []feed.Confirm   // open questions
@@ -113,7 +114,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*fee
 	snap, err := ask(ctx, a, func(s *state) (Snapshot, error) {
 		snap := Snapshot{State: s.state(), Seq: s.feed.Seq(), Queue: s.queue.Update(), Since: since(s)}
 		if s.run != nil {
-			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Payer: s.run.Now().Payer, Messages: s.messages(s.run.Turn),
+			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Payer: s.run.Now().Payer, Options: s.run.optionsShown(), Messages: s.messages(s.run.Turn),
 				Confirms: s.confirms(), Tools: s.openTools()}
 			snap.Turn.Parked = s.parkedNow()
 			snap.Turn.Continues, snap.Turn.Joins = goesOn(s.run.Turn)
@@ -244,6 +245,7 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		if c.OnOther != nil {
 			update.OnOther = *c.OnOther
 		}
+		update.Options = c.Options
 		if len(c.Revoke) > 0 {
 			left := session.Without(s.view.Grants, c.Revoke)
 			update.Grants = &left
@@ -356,7 +358,8 @@ func (s *state) pin(id session.MessageID, on bool) error {
 type Explanation struct {
 	Model    provider.Model
 	Decision provider.Decision
-	Earlier  *provider.Conversion // how earlier thinking would be sent; nil: not known
+	Options  *provider.OptionDecision // nil: none are asked for
+	Earlier  *provider.Conversion     // how earlier thinking would be sent; nil: not known
 	Cache    feed.Cache
 	LeftOut  []Omitted // messages that the model does not get, because its provider refused them
 }
@@ -378,10 +381,10 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 			set.Level = o.Level
 		}
 		v := s.conversation()
-		c, err := v.decide(set, session.Override{})
+		c, err := v.decide(set, session.Override{Options: o.Options})
 		return asked{c, v.requestFor(c), v.omitted(c.ref()), s.cfg}, err
 	})
-	e := Explanation{Model: q.model, Decision: q.decision, Cache: q.cache, LeftOut: q.out}
+	e := Explanation{Model: q.model, Decision: q.decision, Options: q.optionsShown(), Cache: q.cache, LeftOut: q.out}
 	if e.Cache.State == "" { // nothing was said yet, so nothing can be lost
 		e.Cache.State = provider.CacheKept
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/quote"
 	"github.com/thinkd/thinkd/agent/relay"
+	"github.com/thinkd/thinkd/agent/structured"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -202,7 +203,11 @@ func (s *state) seal(ev provider.End) {
 		}
 		m.shown = true
 		whole = block.Text
-		sealed.event = feed.TextEnd{Message: m.id, Block: b.number, Text: block.Text, Sources: block.Sources}
+		if asked := s.run.asked.Options; structured.Wanted(asked) {
+			block.JSON, _ = structured.Check(asked, block.Text)
+			ev.Block = block
+		}
+		sealed.event = feed.TextEnd{Message: m.id, Block: b.number, Text: block.Text, JSON: block.JSON, Sources: block.Sources}
 	case provider.Media:
 		size := len(block.Data)
 		if s.run.bytes += size; s.run.bytes > s.cfg.Limits.TurnBytes {
@@ -306,6 +311,11 @@ func (s *state) stopped(stop provider.Stop) {
 			end.Error = &session.Failure{Kind: string(provider.KindRefused), RequestID: stop.RequestID,
 				Message: strings.TrimSpace("the model refused to answer " + stop.Detail)}
 		}
+		if stop.Reason == provider.StopEndTurn {
+			if end.Mismatch = s.mismatch(said.id); end.Mismatch != nil {
+				end.StopReason = session.StopMismatch
+			}
+		}
 		s.endTurn(end, "", facts...)
 	case r.calls >= s.cfg.Limits.ModelCalls:
 		s.endTurn(session.TurnEnd{StopReason: session.StopModelCalls}, "", facts...)
@@ -329,6 +339,27 @@ func (s *state) diagnose(c *call, usage provider.Usage) {
 	if cause != "" {
 		r.cacheUse.Misses = append(r.cacheUse.Misses, session.CacheMiss{Cause: cause, Why: why, Tokens: expected - usage.Sent().Cached})
 	}
+}
+
+// mismatch is what is wrong with the last text of a message, nil if no JSON was asked for or the text is what was asked for.
+func (s *state) mismatch(id session.MessageID) []string {
+	asked := s.run.asked.Options
+	if !structured.Wanted(asked) {
+		return nil
+	}
+	last := provider.Text{}
+	if m := s.run.Turn.Message(id); m != nil {
+		for _, p := range m.Parts {
+			if text, ok := p.Block.(provider.Text); ok {
+				last = text
+			}
+		}
+	}
+	if last.JSON != nil {
+		return nil
+	}
+	_, faults := structured.Check(asked, last.Text)
+	return faults
 }
 
 // says reports whether a reply has text, a tool call or media. Text that is blank says nothing.

@@ -138,7 +138,7 @@ type fact struct {
 
 // startFact is the fact that a turn begins with a choice.
 func startFact(id session.TurnID, c choice) fact {
-	start := feed.TurnStart{Model: c.shown(), Reasoning: c.decision, Cache: c.cache}
+	start := feed.TurnStart{Model: c.shown(), Reasoning: c.decision, Options: c.optionsShown(), Cache: c.cache}
 	if c.payer != nil {
 		start.Payer = &c.payer.Payer
 	}

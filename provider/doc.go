@@ -18,7 +18,7 @@
 //
 // This package imports no other package of the project.
 //
-// Inside the package, files depend in one direction: cost, secret and words, then cache, key, served and usage, then price, model,
-// then keepalive, lister and message, then citation, event and media, then provider, and at the top conversion, errors and
+// Inside the package, files depend in one direction: cost and words, then cache, secret, served and usage, then price, model,
+// then keepalive, lister, message and options, then citation, event and media, then provider, and at the top conversion, errors and
 // unfinished.
 package provider

@@ -3,6 +3,8 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"sync"
 	"time"
 	"unicode"
 )
@@ -52,6 +54,9 @@ type Text struct {
 	Text    string
 	Sources []Citation // what a model's text refers to
 	State   State
+
+	// JSON is the text as a value, if JSON was asked for and the text is what was asked for.
+	JSON json.RawMessage
 }
 
 // Citation is a page that a text refers to: all of the text, or its bytes from Start up to End, which is above Start.
@@ -99,6 +104,17 @@ type ToolCall struct {
 	Invalid string
 	State   State
 }
+
+// MaxToolName is the number of characters that the name of a tool may have: 64 at OpenAI and Gemini, and 128 at Anthropic.
+const MaxToolName = 64
+
+// ValidToolName reports whether every vendor accepts the name of a tool. Gemini does not accept a digit or a dash in front
+// (docs: tool use; function calling).
+func ValidToolName(name string) bool {
+	return len(name) <= MaxToolName && toolName().MatchString(name)
+}
+
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`) })
 
 // ToolResult answers the ToolCall with the same ID.
 type ToolResult struct {
@@ -149,6 +165,8 @@ type wireBlock struct {
 	Text    *string    `json:"text,omitempty"`    // text, thinking
 	Sources []Citation `json:"sources,omitempty"` // text
 
+	JSON json.RawMessage `json:"json,omitempty"` // text
+
 	Kind       ThinkingKind `json:"kind,omitempty"` // thinking
 	Signed     *bool        `json:"signed,omitempty"`
 	Tokens     int          `json:"tokens,omitempty"`
@@ -171,7 +189,7 @@ type wireBlock struct {
 }
 
 func (b Text) wire() wireBlock {
-	return wireBlock{Type: KindText, Text: &b.Text, Sources: b.Sources, State: b.State.wire()}
+	return wireBlock{Type: KindText, Text: &b.Text, Sources: b.Sources, JSON: b.JSON, State: b.State.wire()}
 }
 
 func (b Thinking) wire() wireBlock {
@@ -222,7 +240,7 @@ func (w wireBlock) block() (Block, error) {
 		if w.Text == nil {
 			return nil, fmt.Errorf("text: missing")
 		}
-		return Text{Text: *w.Text, Sources: w.Sources, State: state}, nil
+		return Text{Text: *w.Text, Sources: w.Sources, JSON: w.JSON, State: state}, nil
 	case KindThinking:
 		b := Thinking{Kind: w.Kind, Tokens: w.Tokens, State: state}
 		if w.Text != nil {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"regexp"
 	"slices"
-	"sync"
 )
 
 // Provider is a model API at one address with one key. It is safe for concurrent use.
@@ -57,17 +55,15 @@ type Request struct {
 	Input   int
 	Counted bool
 
-	CacheTime CacheTime // of the session; empty: as the provider's configuration has it
 	KeepAlive KeepAlive // of the session; empty: as the server does
 
 	// Sent is called with what was sent, before the Stop of an answer, on the goroutine of the call; nil: nobody wants to know. An
 	// adapter that is no Outliner does not call it.
 	Sent func(Outline) `json:"-"`
 
-	MaxTokens   int // 0: what the adapter's API and the row suggest
-	Temperature *float64
-	TopP        *float64
-	TopK        *int
+	// Options are what [OptionDecision] let through: an adapter sends them as they are. Where MaxOutput is 0, the limit is what the
+	// adapter's API and the row suggest. An empty Cache is as the provider's configuration has it.
+	Options Options
 }
 
 // Initiator is who made the request: `user` if the last message has something that a person said, else `agent`. What a
@@ -103,20 +99,23 @@ type Tool struct {
 	Schema      json.RawMessage `json:"input_schema"`
 }
 
-// MaxToolName is the number of characters that the name of a tool may have: 64 at OpenAI and Gemini, and 128 at Anthropic.
-const MaxToolName = 64
-
-// ValidToolName reports whether every vendor accepts the name of a tool. Gemini does not accept a digit or a dash in front
-// (docs: tool use; function calling).
-func ValidToolName(name string) bool {
-	return len(name) <= MaxToolName && toolName().MatchString(name)
-}
-
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`) })
-
 // Repair is a lasting change to how a session's history is sent, named by an adapter in an [Error] and understood by
 // that adapter alone. The agent stores it, sets it on later requests, and tries the refused call once more.
 type Repair string
+
+// OptionsWirer is a [Provider] that shows the part of the body that the options put there. It is pure; of req it needs the model, the
+// decision, the options and the tools.
+type OptionsWirer interface {
+	OptionsWire(req *Request) (json.RawMessage, error)
+}
+
+// OptionsWireOf asks p, if it is an OptionsWirer; else it returns nil.
+func OptionsWireOf(p Provider, req *Request) (json.RawMessage, error) {
+	if w, ok := p.(OptionsWirer); ok {
+		return w.OptionsWire(req)
+	}
+	return nil, nil
+}
 
 // CacheOf asks p, if it is a Cacher.
 func CacheOf(p Provider, before json.RawMessage, req *Request) (CacheState, string) {

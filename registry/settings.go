@@ -25,6 +25,7 @@ type Agent struct {
 	OnOther   provider.OtherModel // when another model answers; empty: as the config has it
 	Fallbacks *[]FallbackModel    // nil: as the config has it
 	Egress    []string            // labels of providers that may be reached; none: all that the config allows
+	Options   provider.Options    // of the model calls
 
 	CompactModel string // that writes summaries, for [Catalog.Find]; empty: the session's
 }
@@ -190,7 +191,33 @@ type AgentText struct {
 	Fallbacks *[]FallbackModel `json:"fallbacks,omitempty" toml:"fallbacks"`
 	Egress    []string         `json:"egress,omitempty" toml:"egress"`
 
-	CompactModel string `json:"compact_model,omitempty" toml:"compact_model"`
+	CompactModel string          `json:"compact_model,omitempty" toml:"compact_model"`
+	Options      json.RawMessage `json:"options,omitempty" toml:"-"`
+	OptionsTable any             `json:"-" toml:"options"` // the same in the config
+}
+
+// ReadOptions reads options as the config has them: a table. Its errors are *[OverrideError].
+func ReadOptions(table any) (provider.Options, error) {
+	if table == nil {
+		return provider.Options{}, nil
+	}
+	text, err := json.Marshal(table)
+	if err != nil { // a number that JSON has no word for
+		return provider.Options{}, &OverrideError{"options", err}
+	}
+	return parseOptions(text)
+}
+
+func parseOptions(text []byte) (provider.Options, error) {
+	o, err := provider.ParseOptions(text)
+	if wrong, ok := errors.AsType[*provider.OptionError](err); ok {
+		field := "options"
+		if wrong.Member != "" {
+			field += "." + wrong.Member
+		}
+		return o, &OverrideError{field, errors.New(wrong.Text)}
+	}
+	return o, err
 }
 
 // Agent parses the text. Its errors are *[OverrideError].
@@ -208,7 +235,11 @@ func (t AgentText) Agent(name string) (Agent, error) {
 			return Agent{}, err
 		}
 	}
-	return Agent{name, t.Model, t.System, override, other, t.Fallbacks, t.Egress, t.CompactModel}, nil
+	options, err := ReadOptions(t.OptionsTable)
+	if err == nil && len(t.Options) > 0 {
+		options, err = parseOptions(t.Options)
+	}
+	return Agent{name, t.Model, t.System, override, other, t.Fallbacks, t.Egress, options, t.CompactModel}, err
 }
 
 // DefaultsText are a provider's defaults in text form. An empty member states nothing.
@@ -221,7 +252,15 @@ func (s given) text() ([]byte, error) {
 	kept := keptSettings{map[string]AgentText{}, map[string]keptProvider{}}
 	for name, a := range s.agents {
 		reasoning, level := a.Reasoning.State()
-		kept.Agents[name] = AgentText{a.Model, a.System, string(level), &reasoning, string(a.OnOther), a.Fallbacks, a.Egress, a.CompactModel}
+		agent := AgentText{Model: a.Model, System: a.System, Level: string(level), Reasoning: &reasoning, OnOther: string(a.OnOther), Fallbacks: a.Fallbacks, Egress: a.Egress, CompactModel: a.CompactModel}
+		if !a.Options.IsZero() {
+			options, err := json.Marshal(a.Options)
+			if err != nil {
+				return nil, err
+			}
+			agent.Options = options
+		}
+		kept.Agents[name] = agent
 	}
 	for id, d := range s.providers {
 		kept.Providers[id] = keptProvider{DefaultsText{string(d.Level), string(d.Policy)}}

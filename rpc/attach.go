@@ -71,13 +71,16 @@ type openTurn struct {
 	Model     feed.Model        `json:"model"`
 	Reasoning provider.Decision `json:"reasoning"`
 	Payer     *provider.Payer   `json:"payer,omitempty"` // absent: not known
-	Messages  []wire.Message    `json:"messages"`
-	More      bool              `json:"more,omitempty"` // there are older ones of this turn, for which there was no room
-	Confirms  []wire.Confirm    `json:"confirms,omitempty"`
-	Tools     []wire.OpenTool   `json:"tools,omitempty"`
-	Parked    *wire.Parked      `json:"parked,omitempty"` // absent: the turn is not parked
-	Continues session.TurnID    `json:"continues,omitempty"`
-	Joins     *feed.Joined      `json:"joins,omitempty"`
+
+	Options *provider.OptionDecision `json:"options,omitempty"` // absent: none are asked for
+
+	Messages  []wire.Message  `json:"messages"`
+	More      bool            `json:"more,omitempty"` // there are older ones of this turn, for which there was no room
+	Confirms  []wire.Confirm  `json:"confirms,omitempty"`
+	Tools     []wire.OpenTool `json:"tools,omitempty"`
+	Parked    *wire.Parked    `json:"parked,omitempty"` // absent: the turn is not parked
+	Continues session.TurnID  `json:"continues,omitempty"`
+	Joins     *feed.Joined    `json:"joins,omitempty"`
 	wire.Waiting
 }
 
@@ -98,7 +101,7 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 		}
 	}
 	if t := snap.Turn; t != nil {
-		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *wire.NewReasoning(t.Reasoning), Payer: wire.NewPayer(t.Payer), Waiting: wire.NewWaiting(snap.Queue),
+		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *wire.NewReasoning(t.Reasoning), Payer: wire.NewPayer(t.Payer), Options: t.Options, Waiting: wire.NewWaiting(snap.Queue),
 			Continues: t.Continues, Joins: t.Joins}
 		if t.Parked != nil {
 			r.Open.Parked = new(wire.NewParked(*t.Parked))

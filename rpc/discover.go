@@ -97,11 +97,13 @@ func newSchemaSet() *method.Schemas {
 		reflect.TypeFor[wire.Block]():      method.Ref("Block"),
 		reflect.TypeFor[provider.Blocks](): method.ListOf(method.Ref("Block")),
 		reflect.TypeFor[provider.Money]():  method.Kind("number"),
+		reflect.TypeFor[askedOptions]():    method.Ref("Options"),
 	})
 	s.Add("Error", errorSchema())
 	addBlocks(s)
-	s.Of(reflect.TypeFor[provider.Level]()) // the error refers to it
-	s.Of(reflect.TypeFor[newTool]())        // newTools refers to it
+	s.Of(reflect.TypeFor[provider.Options]()) // askedOptions refers to it
+	s.Of(reflect.TypeFor[provider.Level]())   // the error refers to it
+	s.Of(reflect.TypeFor[newTool]())          // newTools refers to it
 	return s
 }
 
@@ -114,6 +116,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[wireAuth]():                "AuthState",
 	reflect.TypeFor[quota.Limit]():             "RateLimit",
 	reflect.TypeFor[provider.Decision]():       "Reasoning",
+	reflect.TypeFor[options]():                 "SessionOptions",
 	reflect.TypeFor[provider.Policy]():         "Fallback",
 	reflect.TypeFor[provider.Source]():         "LevelSource",
 	reflect.TypeFor[provider.Reason]():         "LevelReason",
@@ -143,6 +146,7 @@ func addBlocks(s *method.Schemas) {
 		members []method.Property
 	}{
 		{"TextBlock", provider.KindText, []method.Property{method.Required("text", text),
+			method.Optional("json", method.About("object", "the text as a value, if it is the JSON that was asked for")),
 			method.Optional("sources", method.ListOf(s.Of(reflect.TypeFor[provider.Citation]())))}},
 		{"ThinkingBlock", provider.KindThinking, []method.Property{method.Required("text", text),
 			method.Required("kind", s.Of(reflect.TypeFor[provider.ThinkingKind]())), method.Required("signed", flag),

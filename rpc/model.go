@@ -168,12 +168,16 @@ type explainParams struct {
 	Session method.ID[session.ID] `json:"session_id"`
 	Model   string                `json:"model_id,omitempty"`
 	Level   askedLevel            `json:"level,omitempty"`
+	Options *askedOptions         `json:"options,omitempty"` // as of a turn
 }
 
 type explainResult struct {
 	Reasoning provider.Decision `json:"reasoning"`
-	Facts     provider.Facts    `json:"facts,omitzero"`
-	Blocks    *feed.Thoughts    `json:"blocks,omitempty"` // absent: the provider cannot tell
+
+	Options *provider.OptionDecision `json:"options,omitempty"` // absent: none are asked for
+
+	Facts  provider.Facts `json:"facts,omitzero"`
+	Blocks *feed.Thoughts `json:"blocks,omitempty"` // absent: the provider cannot tell
 	feed.Cache
 	LeftOut []wireOmitted `json:"left_out,omitempty"`
 }
@@ -197,7 +201,7 @@ const (
 func (omittedPart) Words() []string { return provider.Words(omitsAll, omitsMedia) }
 
 func newExplainResult(e agent.Explanation) explainResult {
-	r := explainResult{Reasoning: *wire.NewReasoning(e.Decision), Facts: e.Model.Facts, Cache: e.Cache}
+	r := explainResult{Reasoning: *wire.NewReasoning(e.Decision), Options: e.Options, Facts: e.Model.Facts, Cache: e.Cache}
 	if c := e.Earlier; c != nil {
 		r.Blocks = feed.NewThoughts(*c)
 	}
@@ -212,7 +216,7 @@ func newExplainResult(e agent.Explanation) explainResult {
 }
 
 func explain(ctx context.Context, c *client, p explainParams) (explainResult, error) {
-	o := session.Override{Level: p.Level.level()}
+	o := session.Override{Level: p.Level.level(), Options: p.Options.orNil()}
 	if p.Model != "" {
 		m, err := c.Model(p.Model, "")
 		if err != nil {

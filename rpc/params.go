@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -233,6 +234,23 @@ func (l *askedLevel) UnmarshalJSON(data []byte) error {
 // JSONSchema is what rpc.discover says of it.
 func (askedLevel) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{method.Ref("Level"), method.Constant(string(none))}}
+}
+
+// askedOptions are options as a client asks for them.
+type askedOptions struct{ provider.Options }
+
+// UnmarshalJSON refuses unknown members and invalid values by name.
+func (o *askedOptions) UnmarshalJSON(data []byte) (err error) {
+	o.Options, err = service.ReadOptions(data)
+	return err
+}
+
+// orNil is nil if nothing is asked for.
+func (o *askedOptions) orNil() *provider.Options {
+	if o == nil || o.IsZero() {
+		return nil
+	}
+	return &o.Options
 }
 
 // level is empty where the client asks for none.

@@ -55,6 +55,10 @@ func (s *scripted) Wire(req *provider.Request) (json.RawMessage, error) {
 	return s.of(req.Model).Wire(req)
 }
 
+func (s *scripted) OptionsWire(req *provider.Request) (json.RawMessage, error) {
+	return provider.OptionsWireOf(s.of(req.Model), req)
+}
+
 func (s *scripted) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {
 	return provider.CacheOf(s.of(req.Model), before, req)
 }

@@ -42,8 +42,11 @@ func (p newParams) asked() service.New {
 	n := service.New{Model: p.Model, Level: p.Level.level(), Fallback: p.Fallback, Display: p.Display, System: p.System, Agent: p.Agent, CWD: p.CWD,
 		Title: p.Title, Tools: p.Tools.choice(), Servers: serversOf(p.Servers), Rules: p.Rules}
 	if p.Options != nil {
-		n.Cache, n.KeepAlive, n.OnOther = p.Options.Cache, p.Options.KeepAlive, p.Options.OnOther
+		n.KeepAlive, n.OnOther = p.Options.KeepAlive, p.Options.OnOther
 		n.Fallbacks, n.Egress = p.Options.Fallbacks, p.Options.Egress
+		if !p.Options.IsZero() {
+			n.Options = &p.Options.Options
+		}
 	}
 	return n
 }
@@ -58,14 +61,41 @@ func (p newParams) stamp() (*session.Stamp, error) {
 // newWaits reports whether a new session has to wait for servers.
 func (c *client) newWaits(p newParams) bool { return c.Waits(p.asked()) }
 
-// options are what a session asks of its providers beside thinking.
+// options are what a session asks of its providers, in addition to thinking.
 type options struct {
-	Cache     provider.CacheTime  `json:"cache,omitempty"`
+	provider.Options
 	KeepAlive provider.KeepAlive  `json:"keep_alive,omitempty"`
 	OnOther   provider.OtherModel `json:"on_other_model,omitempty"`
 
 	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
 	Egress    []string                  `json:"egress,omitempty"`
+}
+
+// UnmarshalJSON refuses unknown members and invalid values by name.
+func (o *options) UnmarshalJSON(data []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return &provider.OptionError{Text: "must be an object"}
+	}
+	for _, m := range []struct {
+		name, must string
+		into       any
+	}{
+		{"keep_alive", "must be a string", &o.KeepAlive},
+		{"on_other_model", "must be a string", &o.OnOther},
+		{"fallbacks", "must be a list of objects with model, thinking_level and key", &o.Fallbacks},
+		{"egress", "must be a list of labels", &o.Egress},
+	} {
+		if text, ok := members[m.name]; ok && json.Unmarshal(text, m.into) != nil {
+			return &provider.OptionError{Member: m.name, Text: m.must}
+		}
+		delete(members, m.name)
+	}
+	rest, err := json.Marshal(members)
+	if err == nil {
+		o.Options, err = service.ReadOptions(rest)
+	}
+	return err
 }
 
 type newResult struct {
@@ -254,15 +284,19 @@ type updateParams struct {
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty" most:"262144"` // names that go, and space, beside agent.MaxMetadata
 	Mode     tool.Mode                  `json:"tool_mode,omitempty"`
 	OnOther  provider.OtherModel        `json:"on_other_model,omitempty"`
+	Options  *askedOptions              `json:"options,omitempty"` // in place of all of the session's
 
 	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
 }
 
 func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothing, error) {
-	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" && p.OnOther == "" && p.Fallbacks == nil {
-		return method.Nothing{}, conn.InvalidParams("title", "is missing; give title, metadata, tool_mode, on_other_model or fallbacks")
+	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" && p.OnOther == "" && p.Options == nil && p.Fallbacks == nil {
+		return method.Nothing{}, conn.InvalidParams("title", "is missing; give title, metadata, tool_mode, on_other_model, options or fallbacks")
 	}
 	change := agent.Change{Metadata: p.Metadata}
+	if p.Options != nil {
+		change.Options = &p.Options.Options
+	}
 	var err error
 	if change.Fallbacks, err = c.Fallbacks("fallbacks", p.Fallbacks); err != nil {
 		return method.Nothing{}, err

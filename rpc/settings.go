@@ -21,6 +21,7 @@ type wireAgent struct {
 	Reasoning registry.OverrideText `json:"reasoning"`
 	OnOther   provider.OtherModel   `json:"on_other_model,omitempty"` // absent: as the config has it
 	Level     provider.Level        `json:"thinking_level,omitempty"` // derived, for clients that know no other
+	Options   *provider.Options     `json:"options,omitempty"`        // absent: none
 
 	Fallbacks    *[]registry.FallbackModel `json:"fallbacks,omitempty"` // absent: as the config has it
 	Egress       []string                  `json:"egress,omitempty"`
@@ -29,7 +30,11 @@ type wireAgent struct {
 
 func newWireAgent(a registry.Agent) wireAgent {
 	reasoning, level := a.Reasoning.State()
-	return wireAgent{a.Name, a.Model, a.System, reasoning, a.OnOther, level, a.Fallbacks, a.Egress, a.CompactModel}
+	w := wireAgent{a.Name, a.Model, a.System, reasoning, a.OnOther, level, nil, a.Fallbacks, a.Egress, a.CompactModel}
+	if !a.Options.IsZero() {
+		w.Options = &a.Options
+	}
+	return w
 }
 
 type agentsResult struct {
@@ -51,6 +56,7 @@ type setAgentParams struct {
 	Reasoning *registry.OverrideText `json:"reasoning,omitempty"`
 	OnOther   provider.OtherModel    `json:"on_other_model,omitempty"`
 	Level     string                 `json:"thinking_level,omitempty"`
+	Options   *askedOptions          `json:"options,omitempty"` // in place of all of the agent's
 	Remove    bool                   `json:"remove,omitempty"`
 
 	Fallbacks    *[]registry.FallbackModel `json:"fallbacks,omitempty"`
@@ -103,6 +109,9 @@ func (p setAgentParams) change(c *client, a *registry.Agent) error {
 		a.System = *p.System
 	}
 	a.OnOther = cmp.Or(p.OnOther, a.OnOther)
+	if p.Options != nil {
+		a.Options = p.Options.Options
+	}
 	if _, err := c.Fallbacks("fallbacks", p.Fallbacks); err != nil {
 		return err
 	}

@@ -33,6 +33,8 @@ type promptParams struct {
 	NotBefore moment `json:"not_before,omitempty"`
 	Deadline  moment `json:"deadline,omitempty"`
 
+	Options *askedOptions `json:"options,omitempty"` // of this turn; they come before those of the session
+
 	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
 }
 
@@ -123,7 +125,7 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 	if said.Content, err = p.content(); err != nil {
 		return said, err
 	}
-	said.Override = session.Override{Level: p.Level.level(), Display: p.Display}
+	said.Override = session.Override{Level: p.Level.level(), Display: p.Display, Options: p.Options.orNil()}
 	if p.Model != "" {
 		m, err := c.Model(p.Model, "")
 		if err != nil {
@@ -149,9 +151,12 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 		if p.Fallbacks != nil {
 			return said, conn.InvalidParams("fallbacks", "are for a turn of its own: leave them out, or use when_busy \"queue\"")
 		}
-		for _, member := range []struct{ name, value string }{{"thinking_level", string(p.Level)}, {"model_id", p.Model}, {"display", string(p.Display)}} {
-			if member.value != "" {
-				return said, conn.InvalidParams(member.name, "goes with a turn of its own, and a prompt that steers has the model and the level of the turn that runs. Leave it out, or use when_busy \"queue\"")
+		for _, member := range []struct {
+			name   string
+			stated bool
+		}{{"thinking_level", p.Level != ""}, {"model_id", p.Model != ""}, {"display", p.Display != ""}, {"options", p.Options != nil}} {
+			if member.stated {
+				return said, conn.InvalidParams(member.name, "goes with a turn of its own, and a prompt that steers has the model, the level and the options of the turn that runs. Leave it out, or use when_busy \"queue\"")
 			}
 		}
 	}
@@ -262,6 +267,7 @@ type waitResult struct {
 	Usage      provider.Usage     `json:"usage"`
 	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
 	Error      *conn.Error        `json:"error,omitempty"`
+	Mismatch   []string           `json:"output_errors,omitempty"`
 }
 
 func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (waitResult, error), error) {
@@ -270,7 +276,7 @@ func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (wa
 		if err != nil {
 			return waitResult{}, err
 		}
-		r := waitResult{Turn: e.Turn, StopReason: e.End.StopReason, Limit: e.End.Limit, Usage: e.End.Usage, Error: failure.OfTurn(e.End.Error)}
+		r := waitResult{Turn: e.Turn, StopReason: e.End.StopReason, Limit: e.End.Limit, Usage: e.End.Usage, Error: failure.OfTurn(e.End.Error), Mismatch: e.End.Mismatch}
 		if e.Start != nil {
 			r.Reasoning = wire.NewReasoning(e.Start.Reasoning)
 		}

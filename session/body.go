@@ -65,6 +65,8 @@ type Override struct {
 	Level   provider.Level   `json:"thinking_level,omitempty"`
 	Display provider.Display `json:"display,omitempty"`
 
+	Options *provider.Options `json:"options,omitempty"` // nil: none; never changed once it is made
+
 	Fallbacks *[]Link `json:"fallbacks,omitempty"` // nil: those of the session
 }
 
@@ -74,6 +76,8 @@ type TurnStart struct {
 	Reasoning provider.Decision `json:"reasoning"`
 	Address   string            `json:"address,omitempty"` // of the provider; empty: not known
 	Payer     *Payer            `json:"payer,omitempty"`   // nil: not known, or an older build wrote the log
+
+	Options *provider.AskedOptions `json:"options,omitempty"` // that the turn runs with; nil: none
 
 	// Key is the name of the provider's key that calls are made with; empty: the provider's first. Instead is the first choice, if the
 	// model is one of its fallbacks. Older builds never set them.
@@ -165,12 +169,13 @@ const (
 	StopError       StopReason = "error"
 	StopLimit       StopReason = "limit"           // a limit or a budget of the operator was reached; TurnEnd.Limit names it
 	StopModelCalls  StopReason = "max_model_calls" // the turn made as many model calls as it may
+	StopMismatch    StopReason = "output_mismatch" // the answer is not the JSON that was asked for; TurnEnd.Mismatch says why
 )
 
 // Words lists all reasons.
 func (StopReason) Words() []string {
 	return provider.Words(StopEndTurn, StopMaxTokens, StopToolUse, StopRefusal, StopPause, StopCancelled, StopInterrupted,
-		StopError, StopLimit, StopModelCalls)
+		StopError, StopLimit, StopModelCalls, StopMismatch)
 }
 
 // Cited has all sources of a text, if the vendor named some of them after its end.
@@ -212,6 +217,7 @@ type Setting struct {
 	Display   *provider.Display          `json:"display,omitempty"`
 	Mode      *tool.Mode                 `json:"tool_mode,omitempty"`
 	OnOther   *provider.OtherModel       `json:"on_other_model,omitempty"`
+	Options   *provider.Options          `json:"options,omitempty"` // in place of all of the session's; the zero value: none
 	Fallbacks *[]Link                    `json:"fallbacks,omitempty"`
 	Title     *string                    `json:"title,omitempty"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"` // replaces members; a null removes one
@@ -323,7 +329,8 @@ type TurnEnd struct {
 	Usage      provider.Usage `json:"usage"`
 	DurationMS int64          `json:"duration_ms"`
 	Error      *Failure       `json:"error,omitempty"`
-	Cache      *CacheUse      `json:"cache_use,omitempty"` // nil: nothing was expected of the vendor's cache, or an older build wrote the log
+	Mismatch   []string       `json:"output_errors,omitempty"` // of StopMismatch: what is wrong with the answer
+	Cache      *CacheUse      `json:"cache_use,omitempty"`     // nil: nothing was expected of the vendor's cache, or an older build wrote the log
 }
 
 // CacheUse compares what the calls of a turn read from the vendor's cache with what the calls before them had left there.

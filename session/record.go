@@ -122,6 +122,11 @@ func (s *Session) Apply(e Entry) {
 		if b.Fallbacks != nil {
 			s.Fallbacks = b.Fallbacks
 		}
+		if b.Options != nil {
+			if s.Options, s.Cache = b.Options, ""; b.Options.IsZero() {
+				s.Options = nil
+			}
+		}
 		if b.Title != nil {
 			s.Title = *b.Title
 		}

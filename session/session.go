@@ -87,7 +87,7 @@ type Settings struct {
 	Fallback provider.Policy    `json:"fallback,omitempty"`                 // empty: downgrade
 	Display  provider.Display   `json:"display,omitempty"`                  // empty: summarized
 	Agent    AgentChoice        `json:"agent,omitzero"`
-	Cache    provider.CacheTime `json:"cache,omitempty"`     // fixed at the start; empty: the provider's
+	Cache    provider.CacheTime `json:"cache,omitempty"`     // only in records of older builds: see Asked
 	Mode     tool.Mode          `json:"tool_mode,omitempty"` // empty: ask
 
 	KeepAlive provider.KeepAlive `json:"keep_alive,omitempty"` // fixed at the start; empty: the server's
@@ -98,6 +98,17 @@ type Settings struct {
 	// get anything of the session, fixed at the start; none: every provider may.
 	Fallbacks *[]Link  `json:"fallbacks,omitempty"`
 	Egress    []string `json:"egress,omitempty"`
+
+	Options *provider.Options `json:"options,omitempty"` // nil: none; never changed once it is made
+}
+
+// Asked are the options of the session.
+func (s Settings) Asked() provider.Options {
+	o := s.Options.Or()
+	if s.Options == nil {
+		o.Cache = s.Cache
+	}
+	return o
 }
 
 // AgentChoice is the agent that a session was made for, with its settings at that time. It never changes, like the system prompt.
@@ -106,7 +117,8 @@ type AgentChoice struct {
 	Level    provider.Level  `json:"effort,omitempty"`   // empty: the agent has none of its own
 	Fallback provider.Policy `json:"fallback,omitempty"` // empty: the agent has none of its own
 
-	CompactModel ModelRef `json:"compact_model,omitzero"` // that writes summaries; zero: the session's
+	CompactModel ModelRef          `json:"compact_model,omitzero"` // that writes summaries; zero: the session's
+	Options      *provider.Options `json:"options,omitempty"`      // nil: the agent has none
 }
 
 // ModelRef names a model at a provider.

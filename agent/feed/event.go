@@ -25,7 +25,10 @@ type (
 		Model     Model             `json:"model"`
 		Reasoning provider.Decision `json:"reasoning"`
 		Payer     *provider.Payer   `json:"payer,omitempty"` // nil: not known
-		Cache                       // empty at the first turn
+
+		Options *provider.OptionDecision `json:"options,omitempty"` // nil: none are asked for
+
+		Cache // empty at the first turn
 
 		Continues session.TurnID `json:"continues,omitempty"` // the unfinished turn that this one goes on with; nobody said anything
 		Joins     *Joined        `json:"joins,omitempty"`     // the first text of the turn is a part of this one
@@ -44,6 +47,8 @@ type (
 		Cache                        // of To
 		PriceFactor *float64         `json:"price_factor,omitempty"` // the price of output at To, divided by that at From; absent: not known
 		Payer       *provider.Payer  `json:"payer,omitempty"`        // of To; absent: not known
+
+		Options *provider.OptionDecision `json:"options,omitempty"` // what To takes of the turn's options; nil: none are asked for
 	}
 	MessageStart struct {
 		Message session.MessageID `json:"message_id"`
@@ -86,6 +91,7 @@ type (
 		Message session.MessageID   `json:"message_id"`
 		Block   int                 `json:"block"`
 		Text    string              `json:"text"`
+		JSON    json.RawMessage     `json:"json,omitempty"` // the text as a value, if it is the JSON that was asked for
 		Sources []provider.Citation `json:"sources,omitempty"`
 	}
 	MediaEnd struct {
@@ -124,8 +130,9 @@ type (
 		Preferred provider.Level             `json:"preferred_thinking_level,omitempty"`
 		Mode      tool.Mode                  `json:"tool_mode,omitempty"`
 		OnOther   provider.OtherModel        `json:"on_other_model,omitempty"`
-		Grants    *[]tool.Grant              `json:"grants,omitempty"` // all in effect
-		Pinned    *[]session.MessageID       `json:"pinned,omitempty"` // all that are pinned
+		Grants    *[]tool.Grant              `json:"grants,omitempty"`  // all in effect
+		Pinned    *[]session.MessageID       `json:"pinned,omitempty"`  // all that are pinned
+		Options   *provider.Options          `json:"options,omitempty"` // all of the session's now
 		Status    session.Status             `json:"status,omitempty"`
 		Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 		Deleted   bool                       `json:"deleted,omitempty"`

@@ -43,7 +43,7 @@ func TestSubscriberBounds(t *testing.T) {
 		{"up to 1 MiB", repeat(6000, func(i int) Event { return MessageDelta{"m", 0, large[:200]} }), true},
 		{"alternating growth of two blocks does not", repeat(1025, func(i int) Event { return MessageDelta{"m", i % 2, "x"} }), true},
 		{"growth and its end", append(repeat(1000, func(i int) Event { return ThinkingDelta{"m", 0, large[:1000]} }), ThinkingEnd{Text: large[:1000_000]}), true},
-		{"a large end", []Event{MessageDelta{"m", 0, "x"}, TextEnd{"m", 0, large, nil}, MessageEnd{}, TurnEnd{}}, false},
+		{"a large end", []Event{MessageDelta{"m", 0, "x"}, TextEnd{"m", 0, large, nil, nil}, MessageEnd{}, TurnEnd{}}, false},
 		{"a large piece of growth", []Event{MessageDelta{"m", 0, large}, MessageDelta{"m", 0, "x"}, MessageDelta{"m", 0, "x"}}, false},
 		{"five large ends", repeat(5, func(i int) Event { return ThinkingEnd{Text: large} }), true},
 		{"five large prompts", repeat(5, func(i int) Event { return PromptStored{Content: text(8 << 20)} }), true},

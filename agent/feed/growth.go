@@ -62,7 +62,7 @@ func weight(e Event) int {
 	case ThinkingEnd:
 		size = len(e.Text)
 	case TextEnd:
-		size = len(e.Text) + weightOfSources(e.Sources)
+		size = len(e.Text) + len(e.JSON) + weightOfSources(e.Sources)
 	case MessageEnd:
 		for _, cited := range e.Cited {
 			size += weightOfSources(cited.Sources)

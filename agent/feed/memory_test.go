@@ -27,7 +27,7 @@ func MemoryCases() []MemoryCase {
 		{"a growing list of all kinds", repeat(20_000, func(i int) Event {
 			switch i % 50 {
 			case 0:
-				return TextEnd{"m", i, piece[:i], nil}
+				return TextEnd{"m", i, piece[:i], nil, nil}
 			case 1:
 				return QueueUpdate{}
 			}

@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +20,8 @@ type promptFlags struct {
 	session  string
 	agent    string
 	json     bool
+	options  []string
+	schema   string
 }
 
 func (p *program) promptCommand() *cobra.Command {
@@ -52,12 +58,49 @@ failures go to standard error.
 	cmd.Flags().StringVar(&f.agent, "agent", "", "start with the agent `NAME`")
 	cmd.MarkFlagsMutuallyExclusive("session", "agent") // a session keeps the agent that it was made for
 	cmd.Flags().BoolVar(&f.json, "json", false, "write notifications to standard output, one per line")
+	cmd.Flags().StringArrayVar(&f.options, "option", nil, "an option of the model calls, as `NAME=VALUE`; may be repeated")
+	cmd.Flags().StringVar(&f.schema, "output-schema", "", "the answer is JSON by the JSON Schema in `FILE`")
 	return cmd
+}
+
+// asked are the options that the flags state, nil if they state none. A value is JSON, or else a text.
+func (f promptFlags) asked() (map[string]any, error) {
+	options := map[string]any{}
+	for _, text := range f.options {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--option %s: write NAME=VALUE, such as temperature=0.2", text)
+		}
+		if options[name] = value; json.Valid([]byte(value)) {
+			options[name] = json.RawMessage(value)
+		}
+	}
+	if f.schema != "" {
+		text, err := os.ReadFile(f.schema)
+		if err != nil {
+			return nil, err
+		}
+		if !json.Valid(text) {
+			return nil, fmt.Errorf("%s: not JSON", f.schema)
+		}
+		options["output_schema"] = map[string]any{"schema": json.RawMessage(text)}
+	}
+	if len(options) == 0 {
+		return nil, nil
+	}
+	return options, nil
 }
 
 // prompt makes a session, or goes on with one, sends the text and shows the turn.
 func (p *program) prompt(ctx context.Context, link *door.Link, f promptFlags, text string) error {
 	params := map[string]any{"text": text}
+	options, err := f.asked()
+	if err != nil {
+		return err
+	}
+	if options != nil {
+		params["options"] = options
+	}
 	words := present("model_id", f.model, "thinking_level", f.thinking)
 	open := attach(link, f.session)
 	if f.session != "" {

@@ -43,6 +43,18 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	return exchange.Encode(c)
 }
 
+// OptionsWire is the members of the body that the options put there.
+func (a *API) OptionsWire(req *provider.Request) (json.RawMessage, error) {
+	body := tree{}
+	a.dialect.options(req, body)
+	a.dialect.sampling(req, body)
+	if field, _ := a.dialect.limit(req); field != "" && req.Options.MaxOutput > 0 {
+		body[field] = req.Options.MaxOutput
+	}
+	body.without(exchange.Withheld(req, wireAPI))
+	return exchange.Encode(body)
+}
+
 // Convert is what becomes of earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := newHistory(a.dialect, req)

@@ -81,6 +81,10 @@ type RequestForm struct {
 	ForceStream            bool     `json:"force_stream,omitempty"`     // a call that is not streamed is refused
 	NoStreamTools          bool     `json:"no_stream_tools,omitempty"`  // a streamed call with tools is refused
 	IncludeUsage           bool     `json:"include_usage,omitempty"`    // stream_options.include_usage is sent
+	SeedField              string   `json:"seed_field,omitempty"`       // empty: seed
+
+	// ServiceTiers are the host's words for service_tier, where they differ.
+	ServiceTiers map[provider.ServiceTier]string `json:"service_tiers,omitempty"`
 
 	Cache *CacheForm `json:"cache,omitempty"` // nil: the host caches by itself, or not at all
 }

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -68,9 +70,15 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		own.limit = a.caller.Fit(req, most)
 		out.Limit, body[field] = own.limit, own.limit
 	}
+	lost := d.options(req, body)
+	if body.has("response_format") && req.Options.Output == provider.OutputJSON {
+		if err := sayJSON(messages); err != nil {
+			return nil, err
+		}
+	}
 	out.LeftOut(d.sampling(req, body), req.Model.ID)
 	body.without(exchange.Withheld(req, wireAPI))
-	out.Notices = slices.Concat(out.Notices, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	out.Notices = slices.Concat(out.Notices, lost, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
 	out.Body, err = exchange.Encode(body)
 	own.body = out.Body
 	return out, err
@@ -108,8 +116,8 @@ func (d *Dialect) limit(req *provider.Request) (field string, tokens int) {
 	}
 	row, want := req.Model.MaxOutput, req.Decision.Control
 	switch {
-	case req.MaxTokens > 0:
-		return field, req.MaxTokens
+	case req.Options.MaxOutput > 0:
+		return field, req.Options.MaxOutput
 	case row == 0:
 		return field, 0
 	case want.Mode == provider.ModeBudget:
@@ -130,10 +138,75 @@ func (d *Dialect) sampling(req *provider.Request, body tree) (left []string) {
 			body[name] = value
 		}
 	}
-	put("temperature", req.Temperature != nil, req.Temperature)
-	put("top_p", req.TopP != nil, req.TopP)
-	put("top_k", req.TopK != nil, req.TopK)
+	o := req.Options
+	put("temperature", o.Temperature != nil, o.Temperature)
+	put("top_p", o.TopP != nil, o.TopP)
+	put("top_k", o.TopK != nil, o.TopK)
 	return left
+}
+
+// options puts the options into a body, except for sampling and the limit on output, and says what of a schema is lost.
+func (d *Dialect) options(req *provider.Request, body tree) (lost []provider.Notice) {
+	o := req.Options
+	if len(o.Stop) > 0 {
+		body["stop"] = o.Stop
+	}
+	if o.Seed != nil {
+		body[cmp.Or(d.Request.SeedField, "seed")] = *o.Seed
+	}
+	if o.Verbosity != "" {
+		body["verbosity"] = o.Verbosity
+	}
+	if tier := o.ServiceTier; tier != "" {
+		body["service_tier"] = cmp.Or(d.Request.ServiceTiers[tier], string(tier))
+	}
+	if len(req.Tools) > 0 {
+		if name := o.ToolChoice.Tool(); name != "" {
+			body["tool_choice"] = tree{"type": "function", "function": tree{"name": name}}
+		} else if o.ToolChoice != "" && !req.NoTools {
+			body["tool_choice"] = o.ToolChoice
+		}
+		if o.ParallelTools != nil {
+			body["parallel_tool_calls"] = *o.ParallelTools
+		}
+	}
+	switch {
+	case o.Schema != nil:
+		rules := schema.OpenAIOutput()
+		if d.ID == "gemini" {
+			rules = schema.Gemini()
+		}
+		fit, strict, dropped := schema.Output(*o.Schema, rules, req.Model.ID)
+		lost = dropped
+		body["response_format"] = tree{"type": "json_schema", "json_schema": tree{"name": o.Schema.Named(), "schema": fit, "strict": strict}}
+	case o.Output == provider.OutputJSON:
+		body["response_format"] = tree{"type": "json_object"}
+	}
+	return lost
+}
+
+// wantsJSON is said where nobody says it: hosts refuse their JSON mode for a conversation without the word (docs: json mode).
+const wantsJSON = "Answer with one JSON object."
+
+// sayJSON adds that to the last message of the user's, if no message has the word.
+func sayJSON(messages []tree) error {
+	text, err := json.Marshal(messages)
+	if err != nil || bytes.Contains(bytes.ToLower(text), []byte("json")) {
+		return err
+	}
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i]["role"] != "user" {
+			continue
+		}
+		switch content := messages[i]["content"].(type) {
+		case string:
+			messages[i]["content"] = content + "\n\n" + wantsJSON
+		case []tree:
+			messages[i]["content"] = append(content, tree{"type": "text", "text": wantsJSON})
+		}
+		break
+	}
+	return nil
 }
 
 func (a *API) header(h *history) http.Header {
@@ -163,7 +236,7 @@ func (a *API) mark(req *provider.Request) *replay.CacheMark {
 		!slices.ContainsFunc(form.Models, func(part string) bool { return strings.Contains(id, strings.ToLower(part)) }) {
 		return nil
 	}
-	mark := replay.Mark(a.caller.Cache, req.CacheTime)
+	mark := replay.Mark(a.caller.Cache, req.Options.Cache)
 	if mark != nil && !form.Long {
 		mark.TTL = ""
 	}

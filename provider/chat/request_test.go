@@ -200,7 +200,7 @@ func TestRepairs(t *testing.T) {
 		{"stream options", "generic", `{"error":{"message":"Unrecognized request argument supplied: stream_options"}}`,
 			provider.Request{Messages: turns}, chat.NoStreamOptions, "stream_options", "stream"},
 		{"limit", "generic", `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","code":"unsupported_parameter"}}`,
-			provider.Request{Messages: turns, MaxTokens: 10}, chat.OtherMaxTokens, "max_tokens", "max_completion_tokens"},
+			provider.Request{Messages: turns, Options: provider.Options{MaxOutput: 10}}, chat.OtherMaxTokens, "max_tokens", "max_completion_tokens"},
 		{"streamed tools", "generic", `{"error":{"message":"Streaming is not supported together with tools"}}`,
 			provider.Request{Messages: turns, Tools: readTool}, chat.NotStreamed, "stream_options", "tools"},
 	}

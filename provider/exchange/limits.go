@@ -22,8 +22,8 @@ const (
 func MaxOutput(req *provider.Request) int {
 	row, want := req.Model.MaxOutput, req.Decision.Control
 	switch {
-	case req.MaxTokens > 0:
-		return req.MaxTokens
+	case req.Options.MaxOutput > 0:
+		return req.Options.MaxOutput
 	case want.Mode == provider.ModeBudget && row > want.Budget:
 		return min(want.Budget+OutputLimit, row)
 	case want.Mode == provider.ModeBudget:

@@ -159,7 +159,7 @@ func (r *refuser) request() *provider.Request {
 	temperature := 0.5
 	req := &provider.Request{
 		Model:  provider.Model{Provider: "p", ID: "m", Known: true, Window: 100_000, MaxOutput: 64_000, Tools: true, Thinking: provider.Capability{Control: provider.ControlEffort, Levels: []provider.Level{provider.Off, provider.Low, provider.High, provider.XHigh}, Default: provider.High, Off: provider.OffFull, Display: []provider.Display{provider.Summarized}}},
-		System: "Be brief.", Input: 50_000, Temperature: &temperature,
+		System: "Be brief.", Input: 50_000, Options: provider.Options{Temperature: &temperature},
 		Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeEffort, Effort: provider.High, Display: provider.Summarized}},
 		Tools:    []provider.Tool{{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}},
 		Messages: []provider.Message{

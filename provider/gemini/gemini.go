@@ -25,6 +25,20 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	return exchange.Encode(map[string]any{"generationConfig": map[string]any{"thinkingConfig": t}})
 }
 
+// OptionsWire is the members of the body that the options put there.
+func (a *API) OptionsWire(req *provider.Request) (json.RawMessage, error) {
+	g, _ := generate(req)
+	g.MaxOutputTokens = req.Options.MaxOutput
+	stripSampling(req, g)
+	return exchange.Encode(optionsWire{g.orNil(), choice(req), string(req.Options.ServiceTier)})
+}
+
+type optionsWire struct {
+	Generation *generation `json:"generationConfig,omitempty"`
+	Choice     *toolConfig `json:"toolConfig,omitempty"`
+	Tier       string      `json:"serviceTier,omitempty"`
+}
+
 // Convert is what becomes of earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := newHistory(req)

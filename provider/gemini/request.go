@@ -28,23 +28,10 @@ type body struct {
 	Contents     []content   `json:"contents"`
 	System       *content    `json:"systemInstruction,omitempty"`
 	Tools        []tools     `json:"tools,omitempty"`
+	Choice       *toolConfig `json:"toolConfig,omitempty"`
 	Generation   *generation `json:"generationConfig,omitempty"`
+	Tier         string      `json:"serviceTier,omitempty"` // standard, flex or priority
 	Continuation string      `json:"continuationToken,omitempty"`
-}
-
-type generation struct {
-	MaxOutputTokens int       `json:"maxOutputTokens,omitempty"`
-	Temperature     *float64  `json:"temperature,omitempty"`
-	TopP            *float64  `json:"topP,omitempty"`
-	TopK            *int      `json:"topK,omitempty"`
-	Thinking        *thinking `json:"thinkingConfig,omitempty"`
-}
-
-// thinking has a level or a budget: both in one request are refused (docs: thinking).
-type thinking struct {
-	Level   string `json:"thinkingLevel,omitempty"`
-	Budget  *int   `json:"thinkingBudget,omitempty"`
-	Include bool   `json:"includeThoughts,omitempty"`
 }
 
 type tools struct {
@@ -116,16 +103,15 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	own := &call{api: a, req: req, body: body{Contents: contents}}
 	out := &exchange.Call{URL: a.address(req.Model.ID), Header: a.header(), MaxValue: maxValue, Dialect: own,
 		Prompt: exchange.Prompt{Tools: "tools", System: "systemInstruction", List: "contents"}}
-	g := &generation{MaxOutputTokens: a.caller.Fit(req, exchange.MaxOutput(req)), Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK, Thinking: t}
+	g, lost := generate(req)
+	g.MaxOutputTokens, g.Thinking = a.caller.Fit(req, exchange.MaxOutput(req)), t
 	out.Limit = g.MaxOutputTokens
 	out.LeftOut(stripSampling(req, g), req.Model.ID)
 	if clamped != "" {
 		out.Override("thinking level %s sent as HIGH, the vendor's highest", clamped)
 	}
-	out.Notices = slices.Concat(out.Notices, replay.OmittedMedia(req.Model, h.unseen), h.converted())
-	if *g != (generation{}) {
-		own.body.Generation = g
-	}
+	out.Notices = slices.Concat(out.Notices, lost, replay.OmittedMedia(req.Model, h.unseen), h.converted())
+	own.body.Generation, own.body.Choice, own.body.Tier = g.orNil(), choice(req), string(req.Options.ServiceTier)
 	if !provider.Blank(req.System) {
 		own.body.System = &content{Parts: []any{part{Text: &req.System}}}
 	}
@@ -149,16 +135,6 @@ func (h *history) converted() []provider.Notice {
 			Text: "earlier tool calls are sent without their thought signatures, which the provider did not take"}}, h.count.Notices()...)
 	}
 	return h.count.Notices()
-}
-
-// stripSampling takes out what the row says is not taken, and names it. A model of the newer generations without a row
-// gets none: there it is ignored, may become an error, and a low temperature can make the model loop (docs:
-// whats-new-gemini-3.6).
-func stripSampling(req *provider.Request, g *generation) []string {
-	if newer := !req.Model.Known && leveled(req.Model); !newer && !req.RefusesSampling() {
-		return nil
-	}
-	return exchange.StripSampling(&g.Temperature, &g.TopP, &g.TopK)
 }
 
 func (a *API) header() http.Header {

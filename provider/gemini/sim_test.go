@@ -364,7 +364,7 @@ func TestNewParts(t *testing.T) {
 // A limit on output that the vendor refuses is lowered once, to what the refusal names, and stays so.
 func TestLimitIsLowered(t *testing.T) {
 	api, server := simulated(t)
-	req := &provider.Request{Model: leveled("gemini-3.8-flash", provider.Low), Messages: []provider.Message{providertest.User("Hi [[sim: pace=0 thinking=0 text=5]]")}, MaxTokens: 70_000}
+	req := &provider.Request{Model: leveled("gemini-3.8-flash", provider.Low), Messages: []provider.Message{providertest.User("Hi [[sim: pace=0 thinking=0 text=5]]")}, Options: provider.Options{MaxOutput: 70_000}}
 	reply := providertest.Check(t, api.Stream(t.Context(), req))
 	told := slices.ContainsFunc(reply.Notices, func(n provider.Notice) bool { return strings.Contains(n.Text, "lowered from 70000 to 65536") })
 	if reply.Err != nil || !told || len(server.Requests()) != 2 {

@@ -47,7 +47,18 @@ func (k *Keyed) Wire(req *provider.Request) (json.RawMessage, error) {
 	return adapter.Wire(req)
 }
 
-var _ provider.Cacher = (*Keyed)(nil)
+var (
+	_ provider.Cacher       = (*Keyed)(nil)
+	_ provider.OptionsWirer = (*Keyed)(nil)
+)
+
+// OptionsWire asks the current adapter.
+func (k *Keyed) OptionsWire(req *provider.Request) (json.RawMessage, error) {
+	k.mu.Lock()
+	adapter := k.adapter
+	k.mu.Unlock()
+	return provider.OptionsWireOf(adapter, req)
+}
 
 // Cache asks the current adapter.
 func (k *Keyed) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {

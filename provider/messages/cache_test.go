@@ -31,7 +31,7 @@ func TestCacheTime(t *testing.T) {
 		for _, system := range []string{"", "Be brief."} {
 			a := &providertest.Host{Body: done}
 			api := messages.New(exchange.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://host.test", Key: provider.NewSecret("key"), Cache: test.config, Client: exchange.NewClient(a)}, messages.Host{})
-			req := &provider.Request{Model: provider.Model{ID: "m"}, System: system, Messages: said(), CacheTime: test.session,
+			req := &provider.Request{Model: provider.Model{ID: "m"}, System: system, Messages: said(), Options: provider.Options{Cache: test.session},
 				Tools: []provider.Tool{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "b", Schema: json.RawMessage(`{"type":"object"}`)}}}
 			if reply := providertest.Check(t, api.Stream(t.Context(), req)); reply.Err != nil {
 				t.Fatal(reply.Err)

@@ -27,7 +27,20 @@ type blockBinding struct {
 }
 
 type outputConfig struct {
-	Effort provider.Level `json:"effort"`
+	Effort provider.Level `json:"effort,omitempty"`
+	Format *format        `json:"format,omitempty"`
+}
+
+// with adds the schema of the answer, if there is one.
+func (c *outputConfig) with(f *format) *outputConfig {
+	if f == nil {
+		return c
+	}
+	both := outputConfig{Format: f}
+	if c != nil {
+		both.Effort = c.Effort
+	}
+	return &both
 }
 
 // control turns the decision into the form that the model takes (docs: thinking, effort), less what the host has refused.
@@ -69,14 +82,14 @@ func (a *API) decided(req *provider.Request) (control, error) {
 		if inPlace(req) {
 			effort = req.Opening
 		}
-		return control{Thinking: on, Output: &outputConfig{effort}}, nil
+		return control{Thinking: on, Output: &outputConfig{Effort: effort}}, nil
 	case provider.ModeBudget:
 		if slices.Contains(req.Repairs, adaptive(req.Model)) {
 			return control{Thinking: on}, nil
 		}
 		c := control{Thinking: &thinking{Type: "enabled", Budget: want.Budget, Display: on.Display}}
 		if want.Effort != "" {
-			c.Output = &outputConfig{want.Effort}
+			c.Output = &outputConfig{Effort: want.Effort}
 		}
 		return c, nil
 	}

@@ -53,7 +53,7 @@ func (a *API) mark(req *provider.Request) *replay.CacheMark {
 	if exchange.Withholds(req, wireAPI, "cache_control") {
 		return nil
 	}
-	return replay.Mark(a.caller.Cache, req.CacheTime)
+	return replay.Mark(a.caller.Cache, req.Options.Cache)
 }
 
 // callID is what the API takes as the id of a call, each once in a conversation.
@@ -336,5 +336,5 @@ func (h *history) echoed(blocks []any, from provider.Blocks) []any {
 
 // effortChange is the message from which on another effort applies (docs: effort).
 func effortChange(effort provider.Level) message {
-	return message{Role: "system", Content: []any{}, Output: &outputConfig{effort}}
+	return message{Role: "system", Content: []any{}, Output: &outputConfig{Effort: effort}}
 }

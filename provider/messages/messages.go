@@ -31,6 +31,21 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	return exchange.Encode(w)
 }
 
+// OptionsWire is the members of the body that the options put there.
+func (a *API) OptionsWire(req *provider.Request) (json.RawMessage, error) {
+	form, _ := formatOf(req)
+	asked := askedOf(req)
+	asked.stripSampling(req)
+	var output *outputConfig
+	return exchange.Encode(optionsWire{req.Options.MaxOutput, output.with(form), asked})
+}
+
+type optionsWire struct {
+	MaxTokens int           `json:"max_tokens,omitempty"`
+	Output    *outputConfig `json:"output_config,omitempty"`
+	asked
+}
+
 // Convert is what becomes of earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := a.newHistory(req)
@@ -78,7 +93,7 @@ func (c *call) leaves(param string) string {
 		param = "thinking"
 	}
 	switch param {
-	case "temperature", "top_p", "top_k", "thinking", "output_config", "context_management":
+	case "temperature", "top_p", "top_k", "stop_sequences", "tool_choice", "service_tier", "thinking", "output_config", "context_management":
 		if gjson.GetBytes(c.body, param).Exists() {
 			return param
 		}

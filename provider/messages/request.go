@@ -33,17 +33,15 @@ type call struct {
 }
 
 type body struct {
-	Model       string          `json:"model"`
-	MaxTokens   int             `json:"max_tokens"`
-	Stream      bool            `json:"stream"`
-	Temperature *float64        `json:"temperature,omitempty"`
-	TopP        *float64        `json:"top_p,omitempty"`
-	TopK        *int            `json:"top_k,omitempty"`
-	System      []block         `json:"system,omitempty"`
-	Tools       []tool          `json:"tools,omitempty"`
-	Messages    []message       `json:"messages"`
-	Context     json.RawMessage `json:"context_management,omitempty"`
+	Model     string          `json:"model"`
+	MaxTokens int             `json:"max_tokens"`
+	Stream    bool            `json:"stream"`
+	System    []block         `json:"system,omitempty"`
+	Tools     []tool          `json:"tools,omitempty"`
+	Messages  []message       `json:"messages"`
+	Context   json.RawMessage `json:"context_management,omitempty"`
 	control
+	asked
 }
 
 type tool struct {
@@ -66,22 +64,16 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	}
 	b := body{
 		Model: req.Model.ID, MaxTokens: a.caller.Fit(req, cmp.Or(exchange.MaxOutput(req), unknownOutput)), Stream: true,
-		Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK,
-		Messages: msgs, Context: a.managed(req), control: c,
+		Messages: msgs, Context: a.managed(req), control: c, asked: askedOf(req),
 	}
 	shrunk := b.shrink(len(req.Tools) > 0 && a.host.takes(betaInterleaved))
 	for _, member := range exchange.Withheld(req, wireAPI) {
-		switch member {
-		case "temperature":
-			b.Temperature = nil
-		case "top_p":
-			b.TopP = nil
-		case "top_k":
-			b.TopK = nil
-		case "context_management":
+		if member == "context_management" {
 			b.Context = nil
 		}
 	}
+	form, lost := formatOf(req)
+	b.Output = b.Output.with(form)
 	if !provider.Blank(req.System) {
 		b.System = []block{{Type: "text", Text: &req.System, Cache: h.mark}}
 	}
@@ -100,7 +92,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
 	out := &exchange.Call{URL: a.caller.BaseURL + "/v1/messages", Limit: b.MaxTokens, Dialect: own,
 		Prompt: exchange.Prompt{Tools: "tools", System: "system", List: "messages", Cache: a.terms(req), Forgets: forgets(req.Model.ID)}}
-	out.LeftOut(stripSampling(req, &b), req.Model.ID)
+	out.LeftOut(b.stripSampling(req), req.Model.ID)
 	if shrunk != "" {
 		out.Override("%s", shrunk)
 	}
@@ -108,7 +100,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		out.Notices = append(out.Notices, provider.Notice{Kind: provider.NoticeRepaired,
 			Text: fmt.Sprintf("interrupted calls of tools are sent as over: %s would refuse what comes after them", req.Model.ID)})
 	}
-	out.Notices = slices.Concat(out.Notices, reduced, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
 	if out.Body, err = exchange.Encode(b); err != nil {
 		return nil, err
 	}
@@ -138,19 +130,6 @@ func (b *body) shrink(interleaved bool) (changed string) {
 	smaller.Budget = max(leastBudget, b.MaxTokens/2)
 	b.Thinking = &smaller
 	return fmt.Sprintf("the budget for thinking was lowered from %d to %d tokens: the limit on output is %d", t.Budget, smaller.Budget, b.MaxTokens)
-}
-
-// stripSampling takes out what the model's row says is refused, and names it. Where only thinking forbids it, top_p may
-// stay from 0.95 up (docs: extended-thinking).
-func stripSampling(req *provider.Request, b *body) []string {
-	if !req.RefusesSampling() {
-		return nil
-	}
-	topP := &b.TopP
-	if b.TopP != nil && *b.TopP >= 0.95 && req.Model.Sampling != provider.SamplingNever {
-		topP = nil
-	}
-	return exchange.StripSampling(&b.Temperature, topP, &b.TopK)
 }
 
 // betasFor lists what the request needs. With earlier thinking in it the binding beta is sent without its parameter as

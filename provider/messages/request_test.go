@@ -150,7 +150,7 @@ func TestMaxTokens(t *testing.T) {
 	}
 	for _, test := range tests {
 		a := &providertest.Host{Body: done}
-		req := &provider.Request{Model: provider.Model{ID: "m", Known: test.row > 0, MaxOutput: test.row}, Messages: said(), MaxTokens: test.asked}
+		req := &provider.Request{Model: provider.Model{ID: "m", Known: test.row > 0, MaxOutput: test.row}, Messages: said(), Options: provider.Options{MaxOutput: test.asked}}
 		if test.budget > 0 {
 			req.Decision.Control = provider.Control{Mode: provider.ModeBudget, Budget: test.budget}
 		}
@@ -184,7 +184,7 @@ func TestSampling(t *testing.T) {
 			model.Sampling = test.rule
 			temperature, k := 0.3, 40
 			reply := providertest.Check(t, newAPI(a).Stream(t.Context(), &provider.Request{Model: model, Messages: said(),
-				Temperature: &temperature, TopP: &test.top, TopK: &k, Decision: provider.Decision{Control: provider.Control{Mode: test.mode, Budget: 1024}}}))
+				Options: provider.Options{Temperature: &temperature, TopP: &test.top, TopK: &k}, Decision: provider.Decision{Control: provider.Control{Mode: test.mode, Budget: 1024}}}))
 			var stays []string
 			for _, name := range []string{"temperature", "top_p", "top_k"} {
 				if gjson.GetBytes(a.Sent, name).Exists() {

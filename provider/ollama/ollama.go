@@ -24,6 +24,19 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	return exchange.Encode(map[string]any{"think": t})
 }
 
+// OptionsWire is the members of the body that the options put there.
+func (a *API) OptionsWire(req *provider.Request) (json.RawMessage, error) {
+	w := optionsWire{Options: asked(req)}
+	w.Options.Predict = req.Options.MaxOutput
+	w.Format, _ = format(req)
+	return exchange.Encode(w)
+}
+
+type optionsWire struct {
+	Options options         `json:"options,omitzero"`
+	Format  json.RawMessage `json:"format,omitempty"`
+}
+
 // Convert is what becomes of earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := newHistory(req)

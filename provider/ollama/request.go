@@ -32,6 +32,8 @@ type body struct {
 	Options  options   `json:"options"`
 	Tools    []tool    `json:"tools,omitempty"`
 	Messages []message `json:"messages"`
+
+	Format json.RawMessage `json:"format,omitempty"` // of the answer: "json" or a schema
 }
 
 type options struct {
@@ -40,6 +42,26 @@ type options struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	TopP        *float64 `json:"top_p,omitempty"`
 	TopK        *int     `json:"top_k,omitempty"`
+	Seed        *int32   `json:"seed,omitempty"`
+	Stop        []string `json:"stop,omitempty"`
+}
+
+// asked are the options of a request, except for its limits.
+func asked(req *provider.Request) options {
+	o := req.Options
+	return options{Temperature: o.Temperature, TopP: o.TopP, TopK: o.TopK, Seed: o.Seed, Stop: o.Stop}
+}
+
+// format is the form of the answer, nil if none is asked for, and what of a schema is lost (docs: structured-outputs).
+func format(req *provider.Request) (json.RawMessage, []provider.Notice) {
+	switch o := req.Options; {
+	case o.Schema != nil:
+		fit, _, lost := schema.Output(*o.Schema, schema.OpenAI(), req.Model.ID)
+		return fit, lost
+	case o.Output == provider.OutputJSON:
+		return json.RawMessage(`"json"`), nil
+	}
+	return nil, nil
 }
 
 type tool struct {
@@ -98,8 +120,9 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	}
 	out := &exchange.Call{URL: a.caller.BaseURL + "/api/chat", Header: a.header(),
 		Dialect: &call{api: a, req: req, model: req.Model.ID, off: t == false}, Prompt: exchange.Prompt{Tools: "tools", List: "messages"}}
-	b := body{Model: req.Model.ID, Stream: true, Think: t, Messages: list,
-		Options: options{provider.OllamaWindow(req.Model, a.caller.Window), a.caller.Fit(req, predict(req)), req.Temperature, req.TopP, req.TopK}}
+	form, lost := format(req)
+	b := body{Model: req.Model.ID, Stream: true, Think: t, Messages: list, Options: asked(req), Format: form}
+	b.Options.Window, b.Options.Predict = provider.OllamaWindow(req.Model, a.caller.Window), a.caller.Fit(req, predict(req))
 	if req.KeepAlive != "" {
 		seconds := req.KeepAlive.Seconds()
 		b.Keep = &seconds
@@ -119,15 +142,15 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if clamped != "" {
 		out.Override("%s", clamped)
 	}
-	out.Notices = slices.Concat(out.Notices, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	out.Notices = slices.Concat(out.Notices, lost, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
 	out.Body, err = exchange.Encode(b)
 	return out, err
 }
 
 func predict(req *provider.Request) int {
 	switch {
-	case req.MaxTokens > 0:
-		return req.MaxTokens
+	case req.Options.MaxOutput > 0:
+		return req.Options.MaxOutput
 	case req.Model.MaxOutput > 0:
 		return min(req.Model.MaxOutput, outputLimit)
 	}

@@ -107,7 +107,7 @@ func ParseRequest(data []byte) (*provider.Request, error) {
 	}
 	in.Model.Known = in.Model.Thinking.Control != ""
 	return &provider.Request{Model: in.Model, Decision: provider.Decision{Control: in.Control}, System: in.System, Messages: in.Messages,
-		Tools: in.Tools, Repairs: in.Repairs, MaxTokens: in.MaxTokens, Temperature: in.Temperature}, nil
+		Tools: in.Tools, Repairs: in.Repairs, Options: provider.Options{MaxOutput: in.MaxTokens, Temperature: in.Temperature}}, nil
 }
 
 // wire is the other side of an adapter: it keeps what was sent and answers it.

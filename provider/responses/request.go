@@ -29,17 +29,15 @@ type body struct {
 	Instructions string          `json:"instructions,omitempty"`
 	Input        []any           `json:"input"`
 	Tools        []tool          `json:"tools,omitempty"`
-	Choice       string          `json:"tool_choice,omitempty"`
 	Include      []string        `json:"include,omitempty"`
 	Store        bool            `json:"store"`
 	Stream       bool            `json:"stream"`
 	Options      *streamOptions  `json:"stream_options,omitempty"`
 	MaxOutput    int             `json:"max_output_tokens,omitempty"`
-	Temperature  *float64        `json:"temperature,omitempty"`
-	TopP         *float64        `json:"top_p,omitempty"`
 	CacheKey     string          `json:"prompt_cache_key,omitempty"`
 	Context      json.RawMessage `json:"context_management,omitempty"`
 	control
+	asked
 }
 
 type streamOptions struct {
@@ -63,8 +61,8 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if err := h.messages(); err != nil {
 		return nil, err
 	}
-	b := body{Model: req.Model.ID, Input: h.input, Stream: true, MaxOutput: a.caller.Fit(req, req.MaxTokens),
-		Temperature: req.Temperature, TopP: req.TopP, Context: a.caller.Context, control: c}
+	asked, lost := askedOf(req)
+	b := body{Model: req.Model.ID, Input: h.input, Stream: true, MaxOutput: a.caller.Fit(req, req.Options.MaxOutput), Context: a.caller.Context, control: c, asked: asked}
 	if req.Whole {
 		b.Context = nil
 	}
@@ -95,13 +93,10 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		}
 		b.Tools = append(b.Tools, tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: parameters})
 	}
-	if req.NoTools && len(b.Tools) > 0 {
-		b.Choice = "none"
-	}
 	out.LeftOut(a.strip(req, &b), req.Model.ID)
 	b.withhold(exchange.Withheld(req, wireAPI))
 	out.Limit = b.MaxOutput
-	out.Notices = slices.Concat(out.Notices, reduced, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
 	if out.Body, err = exchange.Encode(b); err != nil {
 		return nil, err
 	}
@@ -134,7 +129,7 @@ func (a *API) strip(req *provider.Request, b *body) []string {
 	if a.host.Unsampled || req.RefusesSampling() {
 		left = exchange.StripSampling(&b.Temperature, &b.TopP, nil)
 	}
-	if req.TopK != nil {
+	if req.Options.TopK != nil {
 		left = append(left, "top_k")
 	}
 	if b.MaxOutput > 0 && a.host.Unlimited {
@@ -182,10 +177,6 @@ func (a *API) header(list []provider.Message, session, who string) http.Header {
 func (b *body) withhold(members []string) {
 	for _, member := range members {
 		switch member {
-		case "temperature":
-			b.Temperature = nil
-		case "top_p":
-			b.TopP = nil
 		case "max_output_tokens":
 			b.MaxOutput = 0
 		case "prompt_cache_key":

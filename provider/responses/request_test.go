@@ -65,7 +65,7 @@ func TestWire(t *testing.T) {
 			a := &providertest.Host{Body: done}
 			api := newAPI("openai", a)
 			warm := 0.5
-			req := &provider.Request{Model: test.model, Messages: []provider.Message{providertest.User("ask")}, Repairs: test.repairs, Decision: provider.Decision{Control: test.control}, Temperature: &warm}
+			req := &provider.Request{Model: test.model, Messages: []provider.Message{providertest.User("ask")}, Repairs: test.repairs, Decision: provider.Decision{Control: test.control}, Options: provider.Options{Temperature: &warm}}
 			wire, err := api.Wire(req)
 			reply := providertest.Check(t, api.Stream(t.Context(), req))
 			if test.fails {

@@ -27,6 +27,19 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	return exchange.Encode(w)
 }
 
+// OptionsWire is the members of the body that the options put there.
+func (a *API) OptionsWire(req *provider.Request) (json.RawMessage, error) {
+	asked, _ := askedOf(req)
+	b := body{MaxOutput: req.Options.MaxOutput, asked: asked}
+	a.strip(req, &b)
+	return exchange.Encode(optionsWire{b.MaxOutput, b.asked})
+}
+
+type optionsWire struct {
+	MaxOutput int `json:"max_output_tokens,omitempty"`
+	asked
+}
+
 // Convert is what becomes of earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := a.newHistory(req)
@@ -56,6 +69,7 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 
 // optional are the members that a request can do without, if a host refuses them by name.
 var optional = []string{"reasoning", "reasoning.effort", "reasoning.summary", "reasoning.context", "temperature", "top_p", "max_output_tokens",
+	"text", "text.format", "text.verbosity", "tool_choice", "parallel_tool_calls", "service_tier",
 	"prompt_cache_key", "include", "stream_options", "context_management"}
 
 func (c *call) holds(member string) bool {

@@ -285,7 +285,7 @@ func TestLimitIsLowered(t *testing.T) {
 	if reply := providertest.Check(t, api.Stream(t.Context(), req)); reply.Err != nil || strings.Contains(string(server.Requests()[0].Body), "max_output_tokens") {
 		t.Errorf("%v, sent %s", reply.Err, server.Requests()[0].Body)
 	}
-	req.MaxTokens = 200_000
+	req.Options.MaxOutput = 200_000
 	reply := providertest.Check(t, api.Stream(t.Context(), req))
 	told := slices.ContainsFunc(reply.Notices, func(n provider.Notice) bool { return strings.Contains(n.Text, "lowered from 200000 to 128000") })
 	if reply.Err != nil || !told || len(server.Requests()) != 3 {

@@ -15,6 +15,7 @@ type Rules struct {
 	typed    bool           // a schema has one type, or is a union and nothing else
 	named    bool           // a schema says a type, or several
 	keys     *regexp.Regexp // of the names of the top level's properties; nil: any
+	closed   string         // when objects of the schema of an answer take no other members: ifStrict or always; empty: never
 }
 
 // Anthropic refuses a union at the top level, and names of properties with other letters. All else it takes, and it binds

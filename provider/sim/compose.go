@@ -2,7 +2,9 @@ package sim
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -21,6 +23,8 @@ type Ask struct {
 	ThinkingWords   int           // approximate number of words of thinking; 0: none
 	ThinkingBlocks  int           // number of blocks of thinking; 0: one
 	NotesInThinking bool          // text before a call is sent as thinking
+
+	Output map[string]any // the schema of the answer; nil: it is prose
 
 	call *Part // the call that the request demands; see Force
 }
@@ -77,6 +81,9 @@ func (a *Answer) Compose(q Ask) []Part {
 		return append(append(parts, *call), more...)
 	}
 	text := a.Says
+	if q.Output != nil && text == "" {
+		text = string(strict.AppendCanonical(nil, w.example(q.Output, 0)))
+	}
 	if n := Default(a.Text, 160); text == "" && n > 0 {
 		text = w.answer(q.Prompt, n)
 	}
@@ -84,6 +91,50 @@ func (a *Answer) Compose(q Ask) []Part {
 		parts = append(parts, Part{Kind: Text, Text: text})
 	}
 	return append(parts, a.media(text)...)
+}
+
+// exampleDepth limits the depth of an example, because a schema may contain itself.
+const exampleDepth = 8
+
+// example returns a value that fits the schema.
+func (w *writer) example(schema map[string]any, depth int) any {
+	if choice, ok := schema["enum"].([]any); ok && len(choice) > 0 {
+		return choice[0]
+	}
+	if v, ok := schema["const"]; ok {
+		return v
+	}
+	switch schema["type"] {
+	case "object":
+		object := map[string]any{}
+		properties, _ := schema["properties"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			inner, _ := properties[name].(map[string]any)
+			if depth < exampleDepth && required(schema, name) {
+				object[name] = w.example(inner, depth+1)
+			}
+		}
+		return object
+	case "array":
+		inner, _ := schema["items"].(map[string]any)
+		if inner == nil || depth >= exampleDepth {
+			return []any{}
+		}
+		return []any{w.example(inner, depth+1)}
+	case "integer", "number":
+		return json.Number("1")
+	case "boolean":
+		return true
+	case "null":
+		return nil
+	default:
+		return w.topic()
+	}
+}
+
+func required(schema map[string]any, name string) bool {
+	list, _ := schema["required"].([]any)
+	return slices.Contains(list, any(name))
 }
 
 // Default returns the number that a script requests, or usual if it requests none.

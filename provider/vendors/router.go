@@ -96,6 +96,16 @@ func (r router) Cache(before json.RawMessage, req *provider.Request) (provider.C
 	return provider.CacheUnknown, provider.CacheUndocumented
 }
 
+var _ provider.OptionsWirer = router(nil)
+
+func (r router) OptionsWire(req *provider.Request) (json.RawMessage, error) {
+	api, err := r.of(req.Model)
+	if err != nil {
+		return nil, err
+	}
+	return provider.OptionsWireOf(api, req)
+}
+
 // Models is what the host lists, where one of its APIs has a list that tells more than names.
 func (r router) Models(ctx context.Context) ([]provider.Model, error) {
 	for _, way := range slices.SortedFunc(maps.Keys(r), way.compare) {

@@ -12,7 +12,7 @@ import (
 // stopWords are ACP's words for how a turn ended. The list is closed.
 var stopWords = map[session.StopReason]string{
 	session.StopEndTurn: "end_turn", session.StopMaxTokens: "max_tokens", session.StopRefusal: "refusal",
-	session.StopCancelled: stopCancelled, session.StopModelCalls: "max_turn_requests", session.StopLimit: "max_turn_requests",
+	session.StopCancelled: stopCancelled, session.StopModelCalls: "max_turn_requests", session.StopMismatch: "end_turn", session.StopLimit: "max_turn_requests",
 }
 
 // stopCancelled is ACP's word.

@@ -95,6 +95,12 @@ func memberError(name string, err error) error {
 	if unknown, ok := errors.AsType[*provider.LevelError](err); ok { // it has a code of its own
 		return unknown
 	}
+	if option, ok := errors.AsType[*provider.OptionError](err); ok {
+		if option.Member != "" {
+			name += "." + option.Member
+		}
+		return conn.InvalidParams(name, "%s", option.Text)
+	}
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
 		return conn.InvalidParams(name, "%v", err)

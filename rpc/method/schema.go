@@ -55,7 +55,7 @@ func (s *Schemas) Of(t reflect.Type) *jsonschema.Schema {
 		return Kind("boolean")
 	case reflect.String:
 		return Kind("string")
-	case reflect.Int, reflect.Int64, reflect.Uint64:
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
 		return Kind("integer")
 	case reflect.Float64:
 		return Kind("number")

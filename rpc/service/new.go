@@ -2,10 +2,14 @@ package service
 
 import (
 	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/tool/arguments"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
@@ -27,12 +31,32 @@ type New struct {
 	Title     string
 	Tools     *Choice // nil: what the operator's config says
 	Servers   []toolhost.Server
-	Cache     provider.CacheTime
+	Options   *provider.Options // nil: none
 	KeepAlive provider.KeepAlive
 	OnOther   provider.OtherModel
 	Fallbacks *[]registry.FallbackModel // nil: those of the agent, or of the config
 	Egress    []string                  // labels of providers that the session may reach
 	Rules     tool.Policy               // it makes the operator's stricter
+}
+
+// ReadOptions reads the options that a client asks for. Unknown members have no effect: the answer to the request lists them, as in all
+// params. Errors are *[provider.OptionError].
+func ReadOptions(data []byte) (provider.Options, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err == nil {
+		names := provider.OptionNames()
+		maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return !slices.Contains(names, name) })
+		if data, err = json.Marshal(members); err != nil {
+			return provider.Options{}, err
+		}
+	}
+	o, err := provider.ParseOptions(data)
+	if err == nil && o.Schema != nil {
+		if wrong := arguments.CheckSchema(o.Schema.Schema); wrong != nil {
+			err = &provider.OptionError{Member: "output_schema.schema", Text: wrong.Error()}
+		}
+	}
+	return o, err
 }
 
 // Choice is the tools that a client chooses.
@@ -59,9 +83,7 @@ func (c Caller) Record(p New) (session.Session, error) {
 		}
 	}
 	set.Level, set.Display, set.Fallback = p.Level, p.Display, p.Fallback
-	if set.Cache, err = provider.ParseCacheTime(string(p.Cache)); err != nil {
-		return session.Session{}, conn.InvalidParams("options.cache", "%v", err)
-	}
+	set.Options = p.Options
 	if set.KeepAlive, err = provider.ParseKeepAlive(string(p.KeepAlive)); err != nil {
 		return session.Session{}, conn.InvalidParams("options.keep_alive", "%v", err)
 	}

@@ -35,10 +35,11 @@ type Session struct {
 	Usage     provider.Usage             `json:"usage"`
 	WarmUntil int64                      `json:"warm_until,omitempty"` // absent: the vendor keeps nothing in its cache, or that is not known
 	Metadata  map[string]json.RawMessage `json:"metadata"`
-	Grants    []tool.Grant               `json:"grants,omitempty"` // in effect; not in lists
-	Needs     watch.Need                 `json:"needs,omitempty"`  // of a person; only in lists
-	Pinned    []session.MessageID        `json:"pinned,omitempty"` // not in lists
-	Tools     []SessionTool              `json:"tools,omitempty"`  // not in lists
+	Grants    []tool.Grant               `json:"grants,omitempty"`  // in effect; not in lists
+	Needs     watch.Need                 `json:"needs,omitempty"`   // of a person; only in lists
+	Pinned    []session.MessageID        `json:"pinned,omitempty"`  // not in lists
+	Options   *provider.Options          `json:"options,omitempty"` // absent: none; not in lists
+	Tools     []SessionTool              `json:"tools,omitempty"`   // not in lists
 }
 
 // SessionTool is a tool that the models of a session may call.
@@ -51,7 +52,7 @@ type SessionTool struct {
 
 // WithDetails adds what lists of sessions leave out.
 func (w Session) WithDetails(st agent.State) Session {
-	w.Grants, w.Pinned = st.Grants, st.Session.Pinned
+	w.Grants, w.Pinned, w.Options = st.Grants, st.Session.Pinned, NewOptions(st.Session.Settings)
 	for _, t := range st.Session.Tools {
 		w.Tools = append(w.Tools, SessionTool{t.Name, t.Host, t.Source, cmp.Or(t.Effect, tool.Other)})
 	}
@@ -79,6 +80,15 @@ func fallbacks(links *[]session.Link) *[]registry.FallbackModel {
 		list = append(list, registry.FallbackModel{Model: l.Model.String(), Level: l.Level, Key: l.Key})
 	}
 	return &list
+}
+
+// NewOptions are the options of a session, nil if it has none.
+func NewOptions(s session.Settings) *provider.Options {
+	o := s.Asked()
+	if o.IsZero() {
+		return nil
+	}
+	return &o
 }
 
 // Preferred is the level that the user chose, nil if none.
@@ -254,7 +264,9 @@ func Cut(b provider.Block, limit int) (_ provider.Block, whole bool) {
 	switch t := b.(type) {
 	case provider.Text:
 		if t.Text, whole = head(t.Text, limit); !whole { // the places of sources are in what is cut
-			t.Sources = nil
+			t.Sources, t.JSON = nil, nil
+		} else if len(t.Text)+len(t.JSON) > limit {
+			t.JSON = nil
 		}
 		return t, whole
 	case provider.Thinking:

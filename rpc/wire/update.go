@@ -125,7 +125,9 @@ func Event(e feed.Event, room int) (any, error) {
 		text, whole := head(e.Text, room)
 		e.Text = text
 		if !whole { // the places of sources are in what is cut
-			e.Sources = nil
+			e.Sources, e.JSON = nil, nil
+		} else if len(text)+len(e.JSON) > room {
+			e.JSON = nil
 		}
 		return textEnd{e, !whole}, nil
 	case feed.Retry:

@@ -37,28 +37,46 @@ func CheckSchema(schema json.RawMessage) error {
 // Check checks the input of a call against the schema of its tool. The error is for the model: it names up to 10 members that are
 // wrong. Check returns nil for a schema that it cannot read; the host then checks the input. It takes at most about a second.
 func Check(schema, input json.RawMessage) error {
+	faults, err := check(schema, input)
+	if len(faults) > 0 {
+		return errors.New(strings.Join(faults, "; "))
+	}
+	return err
+}
+
+// Faults lists what Check finds, one by one.
+func Faults(schema, input json.RawMessage) []string {
+	faults, err := check(schema, input)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return faults
+}
+
+// check returns what is wrong with members, or why the input cannot be judged.
+func check(schema, input json.RawMessage) (faults []string, err error) {
 	s, err := compile(schema)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	var value any
 	if err := json.Unmarshal(input, &value); err != nil {
 		if _, number := errors.AsType[*json.UnmarshalTypeError](err); number {
-			return errNumber
+			return nil, errNumber
 		}
-		return errors.New("not JSON")
+		return nil, errors.New("not JSON")
 	}
 	if !affordable(s.document, value) {
-		return errTooComplex
+		return nil, errTooComplex
 	}
 	err = s.validate(value)
 	if err == nil {
-		return nil
+		return nil, nil
 	}
 	if faults := s.faults(value); len(faults) > 0 {
-		return errors.New(strings.Join(faults, "; "))
+		return faults, nil
 	}
-	return errors.New(plain(err))
+	return []string{plain(err)}, nil
 }
 
 // compiled is a schema that is ready for checks.

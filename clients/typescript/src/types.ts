@@ -7,6 +7,7 @@ export type Agent = {
 	reasoning: AgentReasoning;
 	on_other_model?: OtherModel;
 	thinking_level?: Level;
+	options?: Options;
 	fallbacks?: FallbackModel[];
 	egress?: string[];
 	compact_model?: string;
@@ -373,6 +374,7 @@ export type OpenTurn = {
 	model: ModelInForce;
 	reasoning: Reasoning;
 	payer?: Payer;
+	options?: OptionDecision;
 	messages: Message[];
 	more?: boolean;
 	confirms?: Confirm[];
@@ -384,12 +386,37 @@ export type OpenTurn = {
 	held: boolean;
 };
 
+export type OptionDecision = {
+	options: OptionOutcome[];
+	output_form?: OutputForm;
+	wire?: unknown;
+};
+
+export type OptionOutcome = {
+	option: string;
+	state: OptionState;
+	source: LevelSource;
+	requested: unknown;
+	effective?: unknown;
+	why?: string;
+};
+
+export type OptionState = "sent" | "adjusted" | "refused";
+
 export type Options = {
+	output_schema?: OutputSchema;
+	output?: Output;
+	tool_choice?: string;
+	parallel_tools?: boolean;
+	max_output_tokens?: number;
+	temperature?: number;
+	top_p?: number;
+	top_k?: number;
+	stop?: string[];
+	seed?: number;
+	verbosity?: Verbosity;
+	service_tier?: ServiceTier;
 	cache?: CacheTime;
-	keep_alive?: string;
-	on_other_model?: OtherModel;
-	fallbacks?: FallbackModel[];
-	egress?: string[];
 };
 
 export type Origin = {
@@ -402,6 +429,16 @@ export type Origin = {
 };
 
 export type OtherModel = "notify" | "stop";
+
+export type Output = "text" | "json";
+
+export type OutputForm = "native" | "tool";
+
+export type OutputSchema = {
+	name?: string;
+	schema: unknown;
+	strict?: boolean;
+};
 
 export type OverrideMode = "inherit" | "custom";
 
@@ -573,6 +610,8 @@ export type ServerInfo = {
 	version: string;
 };
 
+export type ServiceTier = "auto" | "standard" | "flex" | "priority";
+
 export type Session = {
 	session_id: string;
 	title: string;
@@ -594,7 +633,28 @@ export type Session = {
 	grants?: Grant[];
 	needs?: Need;
 	pinned?: string[];
+	options?: Options;
 	tools?: SessionTool[];
+};
+
+export type SessionOptions = {
+	output_schema?: OutputSchema;
+	output?: Output;
+	tool_choice?: string;
+	parallel_tools?: boolean;
+	max_output_tokens?: number;
+	temperature?: number;
+	top_p?: number;
+	top_k?: number;
+	stop?: string[];
+	seed?: number;
+	verbosity?: Verbosity;
+	service_tier?: ServiceTier;
+	cache?: CacheTime;
+	keep_alive?: string;
+	on_other_model?: OtherModel;
+	fallbacks?: FallbackModel[];
+	egress?: string[];
 };
 
 export type SessionStatus = "idle" | "running" | "waiting" | "parked" | "held" | "damaged";
@@ -617,7 +677,7 @@ export type Spending = {
 
 export type SpendingLimit = "max_day_cost" | "max_cost_unattended";
 
-export type StopReason = "end_turn" | "max_tokens" | "tool_use" | "refusal" | "pause" | "cancelled" | "interrupted" | "error" | "limit" | "max_model_calls";
+export type StopReason = "end_turn" | "max_tokens" | "tool_use" | "refusal" | "pause" | "cancelled" | "interrupted" | "error" | "limit" | "max_model_calls" | "output_mismatch";
 
 export type Summary = {
 	summary_id: string;
@@ -643,6 +703,8 @@ export type SwitchReason = "auth" | "rate_limit" | "quota" | "overloaded" | "con
 
 export type TextBlock = {
 	text: string;
+	/** the text as a value, if it is the JSON that was asked for */
+	json?: Record<string, unknown>;
 	sources?: Citation[];
 	type: "text";
 	/** its number in the message, in what the daemon sends */
@@ -749,6 +811,8 @@ export type UsageRow = {
 	usage: Usage;
 };
 
+export type Verbosity = "low" | "medium" | "high";
+
 export type WaitOrReject = "queue" | "reject";
 
 export type WhenBusy = "queue" | "steer" | "reject";
@@ -847,9 +911,11 @@ export interface Methods {
 			session_id: string;
 			model_id?: string;
 			level?: Level | "none";
+			options?: Options;
 		};
 		result: {
 			reasoning: Reasoning;
+			options?: OptionDecision;
 			facts?: Facts;
 			blocks?: Thoughts;
 			cache?: CacheState;
@@ -886,6 +952,7 @@ export interface Methods {
 			reasoning?: AgentReasoning;
 			on_other_model?: OtherModel;
 			thinking_level?: string;
+			options?: Options;
 			remove?: boolean;
 			fallbacks?: FallbackModel[];
 			egress?: string[];
@@ -964,7 +1031,7 @@ export interface Methods {
 			title?: string;
 			tools?: "builtin" | ("builtin" | NewTool)[];
 			mcp_servers?: OfferedServer[];
-			options?: Options;
+			options?: SessionOptions;
 			tool_policy?: ToolPolicy;
 			/** any text of at most 256 bytes */
 			client_id?: string;
@@ -996,6 +1063,7 @@ export interface Methods {
 			not_before?: number;
 			/** Unix milliseconds */
 			deadline?: number;
+			options?: Options;
 			fallbacks?: FallbackModel[];
 		};
 		result: {
@@ -1109,6 +1177,7 @@ export interface Methods {
 			usage: Usage;
 			reasoning?: Reasoning;
 			error?: Error;
+			output_errors?: string[];
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};
@@ -1330,6 +1399,7 @@ export interface Methods {
 			metadata?: Record<string, unknown>;
 			tool_mode?: ToolMode;
 			on_other_model?: OtherModel;
+			options?: Options;
 			fallbacks?: FallbackModel[];
 		};
 		result: {
@@ -1466,6 +1536,7 @@ export interface Notifications {
 		model: ModelInForce;
 		reasoning: Reasoning;
 		payer?: Payer;
+		options?: OptionDecision;
 		cache?: CacheState;
 		cache_why?: string;
 		continues?: string;
@@ -1549,6 +1620,7 @@ export interface Notifications {
 		message_id: string;
 		block: number;
 		text: string;
+		json?: unknown;
 		sources?: Citation[];
 		truncated?: boolean;
 	};
@@ -1620,6 +1692,7 @@ export interface Notifications {
 		on_other_model?: OtherModel;
 		grants?: Grant[];
 		pinned?: string[];
+		options?: Options;
 		status?: SessionStatus;
 		metadata?: Record<string, unknown>;
 		deleted?: boolean;
@@ -1651,6 +1724,7 @@ export interface Notifications {
 		cache_why?: string;
 		price_factor?: number;
 		payer?: Payer;
+		options?: OptionDecision;
 		error?: Error;
 	};
 	turn_parked: {
@@ -1684,6 +1758,7 @@ export interface Notifications {
 		limit?: string;
 		usage: Usage;
 		duration_ms: number;
+		output_errors?: string[];
 		cache_use?: CacheUse;
 		error?: Error;
 	};

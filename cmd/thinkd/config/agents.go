@@ -38,8 +38,8 @@ func (src *source) agents(f map[string]registry.AgentText, catalog *registry.Cat
 			return nil, src.errorf(key+".egress", "%w", err)
 		}
 		a, err := f[name].Agent(name)
-		if wrong, ok := errors.AsType[*registry.OverrideError](err); ok {
-			return nil, src.errorf(key+"."+wrong.Field, "%w", wrong.Err)
+		if err != nil {
+			return nil, src.overrideError(key+".", err)
 		}
 		list = append(list, a)
 	}

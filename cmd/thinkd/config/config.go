@@ -19,6 +19,7 @@ type Config struct {
 	Model         string                   // for new sessions; empty: the default model of the first provider that is available
 	ThinkingLevel provider.Level           // empty: not set
 	OnOther       provider.OtherModel      // what happens when another model answers; empty: a notice
+	Options       provider.Options         // of all model calls, unless a turn, a session or an agent states others
 	Fallbacks     []registry.FallbackModel // of sessions that have none; the models as provider/id
 	Egress        []string                 // labels of the providers that sessions may reach; none: all
 	Providers     []vendors.Config         // in catalog order: the catalog's vendors, the operator's own by name, the simulator
@@ -70,6 +71,9 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 	}
 	if c.Egress = f.Egress; egress.CheckLabels(c.Egress) != nil {
 		return Config{}, src.errorf("egress", "%w", egress.CheckLabels(c.Egress))
+	}
+	if c.Options, err = registry.ReadOptions(f.Options); err != nil {
+		return Config{}, src.overrideError("", err)
 	}
 	if c.Limits, err = src.limits(f.Limits); err != nil {
 		return Config{}, err

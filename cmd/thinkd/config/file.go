@@ -22,6 +22,7 @@ type file struct {
 	OnOther       string                        `toml:"on_other_model"`
 	Fallbacks     []registry.FallbackModel      `toml:"fallbacks"`
 	Egress        []string                      `toml:"egress"`
+	Options       any                           `toml:"options"` // see registry.ReadOptions
 	Providers     map[string]fileProvider       `toml:"providers"`
 	Dialects      map[string]any                `toml:"dialects"` // see dialects
 	ModelsDev     *string                       `toml:"models_dev"`

@@ -75,6 +75,14 @@ func (src *source) errorf(key, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s: %w", src.path, src.line(key), key, fmt.Errorf(format, args...))
 }
 
+// overrideError is about a member below a key.
+func (src *source) overrideError(key string, err error) error {
+	if wrong, ok := errors.AsType[*registry.OverrideError](err); ok {
+		return src.errorf(key+wrong.Field, "%w", wrong.Err)
+	}
+	return err
+}
+
 // rowError is about a member of a row of a provider, which has these rows.
 func (src *source) rowError(e *registry.RowError, rows []registry.Row) error {
 	row := len(rows) - 1

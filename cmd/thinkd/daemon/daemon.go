@@ -85,6 +85,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Payer:     d.models.payer,
 		Fallbacks: links(c.Fallbacks), Egress: d.models.providers.Egress,
 		OnOther:   c.OnOther,
+		Options:   c.Options,
 		Simulator: vendors.Simulator, Log: log,
 		CompactAt: c.Limits.CompactAt,
 		Limits:    c.Limits.Limits,

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -55,7 +56,16 @@ func (c *call) read(v any, s sim.Sealer) error {
 	if choice := f.Members["tool_choice"]; choice != nil && c.thinks && c.host.autoOnly && choice != "auto" && choice != "none" {
 		return invalid("tool_choice does not support being set to required or object in thinking mode")
 	}
+	if c.thinks && c.host.name == "xai" && f.Members["stop"] != nil {
+		return invalid("Model %s does not support parameter stop.", c.model.id)
+	}
+	if c.thinks && c.host.name == "dashscope" && c.json {
+		return invalid("Json mode response is not supported when enable_thinking is true")
+	}
 	list := f.List("messages")
+	if text := strings.ToLower(string(strict.AppendCanonical(nil, list))); c.json && !strings.Contains(text, "json") {
+		return invalid("Prompt must contain the word 'json' in some form to use 'response_format' of type 'json_object'.")
+	}
 	f.Taken = append(f.Taken, slices.Concat(commonMembers, c.host.known)...)
 	if f.Err != nil {
 		return f.Err
@@ -103,9 +113,71 @@ func (c *call) readOptions(f *strict.Object) error {
 		}
 		c.most = most
 	}
-	f.Number("temperature", 0, 2)
+	for _, name := range c.host.refuses {
+		if f.Members[name] != nil {
+			return invalid("%s: the host does not take it", name)
+		}
+	}
+	f.Number("temperature", 0, cmp.Or(c.host.hottest, 2))
 	f.Number("top_p", 0, 1)
+	f.Number("top_k", 1, 1<<20)
+	f.Number("seed", -1<<53, 1<<53)
+	f.Number("random_seed", 0, 1<<53)
+	f.Flag("parallel_tool_calls")
+	f.Word("verbosity", false, "low", "medium", "high")
+	f.Word("service_tier", false, "auto", "default", "on_demand", "flex", "performance", "priority")
+	stop := f.Members["stop"]
+	if list, ok := stop.([]any); ok && len(list) > cmp.Or(c.host.stops, 4) {
+		return invalid("stop: at most %d sequences are allowed", cmp.Or(c.host.stops, 4))
+	}
+	if v := f.Take("response_format"); v != nil && f.Err == nil {
+		return c.readFormat(strict.NewObject("response_format", v))
+	}
 	return f.Err
+}
+
+// readFormat checks the form of the answer. [docs of each host: structured outputs, JSON mode]
+func (c *call) readFormat(f *strict.Object) error {
+	formats := c.host.formats
+	if formats == nil {
+		formats = []string{"json_object", "json_schema"}
+	}
+	kind := f.Text("type", true)
+	inner := f.Take("json_schema")
+	if err := f.Done(); err != nil {
+		return err
+	}
+	switch {
+	case kind == "text":
+		return nil
+	case !slices.Contains(formats, kind):
+		return invalid("This response_format type is unavailable now: %s", kind)
+	case c.host.plainOnly && c.stream:
+		return invalid("response_format` does not support streaming")
+	case kind == "json_object":
+		c.json, c.ask.Output = true, map[string]any{"type": "object"}
+		return nil
+	}
+	o := strict.NewObject("response_format.json_schema", inner)
+	name := o.Text("name", true)
+	isStrict := o.Flag("strict")
+	schema, _ := o.Need("schema").(map[string]any)
+	if err := o.Done(); err != nil {
+		return err
+	}
+	if schema["type"] != "object" {
+		return invalid("response_format.json_schema.schema: it must be of an object")
+	}
+	if err := portable.OpenAISchema(name, schema); err != nil {
+		return invalid("%s", err)
+	}
+	if isStrict {
+		if err := portable.OpenAIStrict("()", schema); err != nil {
+			return invalid("%s", err)
+		}
+	}
+	c.ask.Output = schema
+	return nil
 }
 
 func maxTokens(f *strict.Object) (int, bool) {
@@ -145,10 +217,18 @@ func (c *call) readTools(f *strict.Object) error {
 		return f.Err
 	}
 	choice := f.Take("tool_choice")
+	word, named := choice.(string)
+	if !named {
+		word = "named"
+	}
 	switch {
 	case choice == nil:
 	case c.host.noChoice:
 		return invalid("tool_choice is not supported")
+	case len(c.host.choices) > 0 && !slices.Contains(c.host.choices, word):
+		return invalid("tool_choice: only %v are supported", c.host.choices)
+	case choice != nil && len(c.tools) == 0 && choice != "none" && choice != "auto":
+		return invalid("tool_choice is only allowed when tools are specified")
 	case choice == "required":
 		c.force = "*"
 	default:

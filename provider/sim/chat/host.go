@@ -21,6 +21,12 @@ type hostRules struct {
 	strict    bool                                  // unknown members are refused
 	known     []string                              // members that it accepts in addition to commonMembers
 	noChoice  bool                                  // tool_choice is unknown
+	choices   []string                              // of tool_choice, "named" among them; empty: all
+	refuses   []string                              // of commonMembers
+	formats   []string                              // of response_format; empty: json_object and json_schema
+	plainOnly bool                                  // a streamed answer has no response_format
+	stops     int                                   // the most texts of stop; 0: 4
+	hottest   float64                               // the highest temperature; 0: 2
 	autoOnly  bool                                  // with thinking, tool_choice must be auto or none
 	developer bool                                  // it accepts the role developer
 	files     bool                                  // it accepts documents
@@ -112,6 +118,7 @@ type call struct {
 
 	thinks bool
 	words  int
+	json   bool // response_format is json_object: the prompt must have the word
 	split  bool // the request asks for thinking separate from the text
 	mute   bool // thinking is hidden: the request says so, or does not ask for it
 

@@ -14,14 +14,14 @@ var hosts = []hostRules{
 			{id: "gpt-4.1", dumb: true},
 			{id: "gpt", imitates: "gpt-5.5", note: "hides its thinking, can be off"},
 		}},
-	{name: "deepseek", blind: true, think: thinkDeepSeek, known: []string{"parallel_tool_calls"}, autoOnly: true, members: []string{"reasoning_content"}, echo: "reasoning_content",
+	{name: "deepseek", formats: []string{"json_object"}, stops: 16, refuses: []string{"seed"}, blind: true, think: thinkDeepSeek, known: []string{"parallel_tool_calls"}, autoOnly: true, members: []string{"reasoning_content"}, echo: "reasoning_content",
 		field: "reasoning_content", filler: "null", usage: "finish", always: true, count: "details", comment: ": keep-alive\n\n", models: []model{
 			{id: "deepseek-v4-pro", efforts: wordsDS, effort: "high", off: true, output: 384_000},
 			{id: "deepseek-v4-flash", efforts: wordsDS, effort: "high", off: true, output: 384_000},
 			{id: "deepseek-flash", efforts: wordsDS, effort: "high", off: true, output: 384_000},
 			{id: "deepseek", imitates: "deepseek-v4-pro", note: "requires the thinking of turns with tool calls", output: 384_000},
 		}},
-	{name: "dashscope", errors: "dashscope", think: thinkDashScope, known: []string{"parallel_tool_calls", "top_k"}, autoOnly: true, members: []string{"reasoning_content"},
+	{name: "dashscope", formats: []string{"json_object"}, choices: []string{"auto", "none", "named"}, errors: "dashscope", think: thinkDashScope, known: []string{"parallel_tool_calls", "top_k"}, autoOnly: true, members: []string{"reasoning_content"},
 		field: "reasoning_content", filler: "null", usage: "trailing", count: "details", models: []model{
 			{id: "qwen3.7-max", effort: "on", off: true, budget: 262_144},
 			{id: "qwen3.7-plus", effort: "on", off: true, budget: 262_144},
@@ -93,7 +93,7 @@ var hosts = []hostRules{
 			{id: "openai/sim", imitates: "openai/gpt-5.5", note: "sends summaries and encrypted thinking"},
 			{id: "google/sim", imitates: "google/gemini-3.1-pro", note: "sends only encrypted thinking, never off"},
 		}},
-	{name: "kimi", think: thinkKimi, known: []string{"prompt_cache_key"}, autoOnly: true, members: []string{"reasoning_content"}, echo: "reasoning_content", noEmpty: true, parsed: true,
+	{name: "kimi", formats: []string{"json_object"}, stops: 5, refuses: []string{"temperature", "top_p", "seed"}, think: thinkKimi, known: []string{"prompt_cache_key"}, autoOnly: true, members: []string{"reasoning_content"}, echo: "reasoning_content", noEmpty: true, parsed: true,
 		field: "reasoning_content", usage: "choice", always: true, models: []model{
 			{id: "kimi-k3", efforts: wordsDS, effort: "max", form: "effort"},
 			{id: "kimi-k3.1-pro", efforts: wordsDS, effort: "max", form: "effort"},
@@ -108,7 +108,7 @@ var hosts = []hostRules{
 			{id: "kimi", imitates: "kimi-k3", note: "levels low, high and max, never off"},
 			{id: "kimi-toggle", imitates: "kimi-k2.6", note: "on or off"},
 		}},
-	{name: "zai", errors: "zai", think: thinkZAI, known: []string{"tool_stream", "do_sample", "request_id"}, members: []string{"reasoning_content"},
+	{name: "zai", formats: []string{"json_object"}, stops: 1, hottest: 1, choices: []string{"auto"}, refuses: []string{"seed"}, errors: "zai", think: thinkZAI, known: []string{"tool_stream", "do_sample", "request_id"}, members: []string{"reasoning_content"},
 		field: "reasoning_content", usage: "finish", always: true, count: "details", whole: true, models: []model{
 			{id: "glm-5.3", efforts: wordsDS, effort: "max", output: 131_072, form: "effort"},
 			{id: "glm-5.3-flash", efforts: wordsDS, effort: "max", output: 131_072, form: "effort"},
@@ -129,7 +129,7 @@ var hosts = []hostRules{
 			{id: "glm", imitates: "glm-5.2", note: "on or off, with levels"},
 			{id: "glm-never-off", imitates: "glm-5.3", note: "refuses one way to switch off and ignores the other"},
 		}},
-	{name: "minimax", errors: "minimax", think: thinkMiniMax, noChoice: true, members: []string{"reasoning_details", "reasoning_content"},
+	{name: "minimax", formats: []string{}, hottest: 1, refuses: []string{"seed", "stop", "response_format"}, errors: "minimax", think: thinkMiniMax, noChoice: true, members: []string{"reasoning_details", "reasoning_content"},
 		field: "reasoning_content", details: "minimax", usage: "finish", always: true, count: "details", models: []model{
 			{id: "MiniMax-M2.7", effort: "on", form: "none"},
 			{id: "MiniMax-M2.7-highspeed", effort: "on", form: "none"},
@@ -147,7 +147,7 @@ var hosts = []hostRules{
 			{id: "grok-3-mini", efforts: []string{"low", "high"}, effort: "low"},
 			{id: "grok", imitates: "grok-4.3", note: "does not count thinking as output"},
 		}},
-	{name: "groq", think: thinkGroq, known: []string{"parallel_tool_calls", "service_tier"}, strict: true, members: []string{"reasoning", "name"}, closed: true,
+	{name: "groq", plainOnly: true, think: thinkGroq, known: []string{"parallel_tool_calls", "service_tier"}, strict: true, members: []string{"reasoning", "name"}, closed: true,
 		field: "reasoning", usage: "groq", always: true, count: "details", whole: true, tags: [2]string{"<think>", "</think>"}, models: []model{
 			{id: "openai/gpt-oss-120b", efforts: words3, effort: "medium", form: "oss"},
 			{id: "openai/gpt-oss-20b", efforts: words3, effort: "medium", form: "oss"},
@@ -159,7 +159,7 @@ var hosts = []hostRules{
 			{id: "llama-3.1-8b-instant", dumb: true},
 			{id: "qwen/sim", imitates: "qwen/qwen3-32b", note: "thinking between tags, unless the request says parsed"},
 		}},
-	{name: "mistral", turns: true, errors: "mistral", think: thinkMistral, known: []string{"safe_prompt", "random_seed", "prompt_mode", "parallel_tool_calls"}, strict: true, members: []string{"prefix"}, closed: true, ids9: true,
+	{name: "mistral", hottest: 1.5, refuses: []string{"seed"}, turns: true, errors: "mistral", think: thinkMistral, known: []string{"safe_prompt", "random_seed", "prompt_mode", "parallel_tool_calls"}, strict: true, members: []string{"prefix"}, closed: true, ids9: true,
 		array: true, usage: "finish", always: true, whole: true, models: []model{
 			{id: "mistral-medium-3-5", efforts: []string{"high"}, effort: "high", off: true, silent: true},
 			{id: "mistral-medium-3.5", efforts: []string{"high"}, effort: "high", off: true, silent: true},
@@ -186,7 +186,7 @@ var hosts = []hostRules{
 			{id: "ministral-8b-2512", dumb: true},
 			{id: "mistral", imitates: "mistral-medium-3-5", note: "content is an array, call ids have nine characters"},
 		}},
-	{name: "copilot", short: true, think: thinkCopilot, known: []string{"thinking_budget", "n", "intent", "parallel_tool_calls"}, members: []string{"reasoning_text", "reasoning_opaque"},
+	{name: "copilot", formats: []string{}, refuses: []string{"seed"}, short: true, think: thinkCopilot, known: []string{"thinking_budget", "n", "intent", "parallel_tool_calls"}, members: []string{"reasoning_text", "reasoning_opaque"},
 		headers: []string{"Editor-Version"}, field: "reasoning_text", opaque: true, usage: "trailing", always: true, count: "flat", outside: true, noDone: true, models: []model{
 			{id: "gemini-3.5-flash", efforts: []string{"minimal", "low", "medium", "high"}, effort: "high", budget: 24_000},
 			{id: "gemini-3.1-pro-preview", efforts: words3, effort: "high", budget: 32_000},
@@ -207,7 +207,7 @@ var hosts = []hostRules{
 			{id: "gpt-5.5", efforts: words3x, effort: "medium", off: true, hidden: true},
 			{id: "gemini-sim", imitates: "gemini-3.5-flash", note: "requires its opaque data back in a tool loop"},
 		}},
-	{name: "gemini", errors: "gemini", think: thinkGemini, known: []string{"extra_body", "parallel_tool_calls"}, members: []string{"extra_content", "thought_signature"},
+	{name: "gemini", stops: 5, refuses: []string{"seed"}, errors: "gemini", think: thinkGemini, known: []string{"extra_body", "parallel_tool_calls"}, members: []string{"extra_content", "thought_signature"},
 		tags: [2]string{"<thought>", "</thought>"}, signed: true, whole: true, usage: "trailing", noDone: true, outside: true, models: []model{
 			{id: "gemini-3.8-flash", efforts: words3, effort: "high"},
 			{id: "gemini-2.5-flash", efforts: []string{"minimal", "low", "medium", "high"}, effort: "high", off: true},

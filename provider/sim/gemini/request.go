@@ -19,11 +19,10 @@ func (c *call) read(v any) error {
 	if f.Err != nil {
 		return invalid("Invalid JSON payload received.")
 	}
-	for _, name := range []string{"cachedContent", "serviceTier"} {
-		if f.Members[name] != nil {
-			return invalid("%s: the simulator does not imitate this", name)
-		}
+	if f.Members["cachedContent"] != nil {
+		return invalid("cachedContent: the simulator does not imitate this")
 	}
+	f.Word("serviceTier", false, "standard", "flex", "priority")
 	f.List("safetySettings")
 	f.Flag("store")
 	f.Take("labels")
@@ -38,6 +37,13 @@ func (c *call) read(v any) error {
 	}
 	if err := c.readTools(tools, choice); err != nil {
 		return err
+	}
+	switch {
+	case c.ask.Output == nil:
+	case len(c.tools) > 0 && !c.model.signs:
+		return invalid("Function calling with a response mime type: 'application/json' is unsupported")
+	case c.force != "":
+		return invalid("Forced function calling (ANY mode) with a response mime type: 'application/json' is unsupported")
 	}
 	if system != nil {
 		s, err := readContent("systemInstruction", system)
@@ -93,7 +99,19 @@ func (c *call) readConfig(v any) error {
 	f.Number("topP", 0, 1)
 	f.Number("topK", 0, 1<<20)
 	f.Number("seed", -1<<31, 1<<31)
-	f.Take("responseMimeType")
+	kind := f.Word("responseMimeType", false, "text/plain", "application/json")
+	schema, _ := f.Take("responseJsonSchema").(map[string]any)
+	switch {
+	case schema != nil && kind != "application/json":
+		f.Fail("responseJsonSchema", "a response schema is only allowed with the response mime type application/json")
+	case schema != nil:
+		if err := portable.GeminiSchema("generation_config.response_json_schema", schema); err != nil {
+			return err
+		}
+		c.ask.Output = schema
+	case kind == "application/json":
+		c.ask.Output = map[string]any{"type": "object"}
+	}
 	if n, ok := f.Integer("candidateCount", false); ok && n > 1 {
 		f.Fail("candidateCount", "Multiple candidates is not enabled for this model")
 	}
@@ -101,6 +119,9 @@ func (c *call) readConfig(v any) error {
 		if _, ok := f.Number(name, -2, 2); ok && c.model.noBudget {
 			f.Fail(name, "Penalty is not enabled for this model")
 		}
+	}
+	if stops, _ := f.Members["stopSequences"].([]any); len(stops) > 5 {
+		f.Fail("stopSequences", "the number of stop sequences must be at most 5")
 	}
 	for _, v := range f.List("stopSequences") {
 		s, ok := v.(string)

@@ -219,11 +219,14 @@ func (c *call) readEffort(v any) error {
 	}
 	f := strict.NewObject("output_config", v)
 	effort := f.Word("effort", false, effortsAll...)
-	if f.Members["format"] != nil {
-		return invalid("output_config.format: the simulator does not imitate this")
-	}
+	format := f.Take("format")
 	if err := f.Done(); err != nil {
 		return err
+	}
+	if format != nil {
+		if err := c.readFormat(strict.NewObject("output_config.format", format)); err != nil {
+			return err
+		}
 	}
 	if effort == "" {
 		return nil
@@ -232,6 +235,54 @@ func (c *call) readEffort(v any) error {
 		return err
 	}
 	c.effort = effort
+	return nil
+}
+
+// readFormat checks the schema of the answer. [docs: structured-outputs]
+func (c *call) readFormat(f *strict.Object) error {
+	f.Word("type", true, "json_schema")
+	schema, _ := f.Need("schema").(map[string]any)
+	if err := f.Done(); err != nil {
+		return err
+	}
+	if schema["type"] != "object" {
+		return invalid("output_config.format.schema: Input should be an object schema")
+	}
+	if err := outputSchema("output_config.format.schema", schema); err != nil {
+		return err
+	}
+	c.ask.Output = schema
+	return nil
+}
+
+// outputKeywords are what a schema of an answer may not have. [docs: structured-outputs]
+var outputKeywords = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems", "uniqueItems", "oneOf", "not", "if", "patternProperties"}
+
+func outputSchema(path string, v any) error {
+	schema, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	for _, name := range outputKeywords {
+		if schema[name] != nil {
+			return invalid("%s: For '%v' type, property '%s' is not supported", path, schema["type"], name)
+		}
+	}
+	if schema["type"] == "object" && schema["additionalProperties"] != false {
+		return invalid("%s: For 'object' type, 'additionalProperties' must be explicitly set to false", path)
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for name, inner := range properties {
+		if err := outputSchema(path+".properties."+name, inner); err != nil {
+			return err
+		}
+	}
+	alternatives, _ := schema["anyOf"].([]any)
+	for _, inner := range append(alternatives, schema["items"]) {
+		if err := outputSchema(path, inner); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

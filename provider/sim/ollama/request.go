@@ -40,8 +40,13 @@ type request struct {
 		Window      int      `json:"num_ctx"`
 		Predict     *int     `json:"num_predict"`
 		Temperature *float64 `json:"temperature"`
+		TopP        *float64 `json:"top_p"`
+		TopK        *int     `json:"top_k"`
+		Seed        *int     `json:"seed"`
+		Stop        []string `json:"stop"`
 	} `json:"options"`
-	Tools []struct {
+	Format json.RawMessage `json:"format"`
+	Tools  []struct {
 		Type     string `json:"type"`
 		Function struct {
 			Name       string         `json:"name"`
@@ -99,6 +104,13 @@ func (c *call) read(body []byte) error {
 			return invalid("json: cannot unmarshal array into Go struct field .tools.function.parameters.properties of type map[string]api.ToolProperty (%v)", properties)
 		}
 		c.tools[t.Function.Name] = t.Function.Parameters
+	}
+	switch text := strings.TrimSpace(string(r.Format)); {
+	case text == "" || text == "null" || text == `""`:
+	case text == `"json"`:
+		c.ask.Output = map[string]any{"type": "object"}
+	case text[0] != '{' || json.Unmarshal(r.Format, &c.ask.Output) != nil:
+		return invalid("invalid format: %s; expected \"json\" or a valid JSON Schema object", text)
 	}
 	list, err := c.window(&r)
 	if err != nil {

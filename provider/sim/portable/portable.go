@@ -157,3 +157,35 @@ func ImageTaken(kind, data string) bool {
 
 // MarksMost is how many cache_control marks a request may carry. [docs: prompt-caching]
 const MarksMost = 4
+
+// OpenAIStrict checks that OpenAI can enforce a schema: all members are required, and there are no others. [docs: structured-outputs]
+func OpenAIStrict(context string, v any) error {
+	schema, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	if schema["type"] == "object" {
+		if schema["additionalProperties"] != false {
+			return fmt.Errorf("In context=%s, 'additionalProperties' is required to be supplied and to be false.", context)
+		}
+		required, _ := schema["required"].([]any)
+		for name := range properties {
+			if !slices.Contains(required, any(name)) {
+				return fmt.Errorf("In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.", context, name)
+			}
+		}
+	}
+	for name, inner := range properties {
+		if err := OpenAIStrict("('properties', '"+name+"')", inner); err != nil {
+			return err
+		}
+	}
+	alternatives, _ := schema["anyOf"].([]any)
+	for _, inner := range append(alternatives, schema["items"]) {
+		if err := OpenAIStrict(context, inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}

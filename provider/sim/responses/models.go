@@ -82,13 +82,13 @@ var models = []model{
 	{id: "gpt-oss-20b", window: 131_072, output: 131_072, efforts: effortsThree, effort: "medium", sampled: true, open: true},
 
 	{id: "mai-code-1.1-flash", window: 256_000, output: 128_000, efforts: effortsThree, effort: "medium"},
-	{id: "grok-4.7", window: 500_000, output: 128_000, efforts: effortsCodex, effort: "high", sampled: true, concise: true},
-	{id: "grok-4.6", window: 256_000, output: 64_000, efforts: effortsCodex, effort: "high", sampled: true, concise: true},
-	{id: "grok-4.5", window: 256_000, output: 64_000, efforts: effortsThree, effort: "high", sampled: true, concise: true},
-	{id: "grok-4.3", window: 256_000, output: 64_000, efforts: effortsGPT51, effort: "low", sampled: true, concise: true},
-	{id: "grok-4.20-0309-reasoning", alias: "grok-4.20-reasoning", window: 256_000, output: 64_000, thinks: true, sampled: true, concise: true},
-	{id: "grok-4.20-0309-non-reasoning", alias: "grok-4.20-non-reasoning", window: 256_000, output: 64_000},
-	{id: "grok-build-0.1", window: 256_000, output: 64_000, thinks: true, sampled: true, concise: true},
+	{id: "grok-4.7", window: 500_000, output: 500_000, efforts: effortsCodex, effort: "high", sampled: true, concise: true},
+	{id: "grok-4.6", window: 256_000, output: 500_000, efforts: effortsCodex, effort: "high", sampled: true, concise: true},
+	{id: "grok-4.5", window: 256_000, output: 500_000, efforts: effortsThree, effort: "high", sampled: true, concise: true},
+	{id: "grok-4.3", window: 256_000, output: 500_000, efforts: effortsGPT51, effort: "low", sampled: true, concise: true},
+	{id: "grok-4.20-0309-reasoning", alias: "grok-4.20-reasoning", window: 256_000, output: 256_000, thinks: true, sampled: true, concise: true},
+	{id: "grok-4.20-0309-non-reasoning", alias: "grok-4.20-non-reasoning", window: 256_000, output: 256_000},
+	{id: "grok-build-0.1", window: 256_000, output: 256_000, thinks: true, sampled: true, concise: true},
 
 	// The simulator's own names.
 	{id: "gpt", imitates: "gpt-5.6-sol", note: "effort from none to max, encrypted reasoning"},

@@ -15,8 +15,8 @@ import (
 var unimitatedMembers = []string{"conversation", "prompt", "moderation", "multi_agent"}
 
 // ignoredMembers are members that have no effect here.
-var ignoredMembers = []string{"metadata", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
-	"safety_identifier", "service_tier", "top_logprobs", "truncation", "user", "max_tool_calls"}
+var ignoredMembers = []string{"metadata", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+	"safety_identifier", "top_logprobs", "truncation", "user", "max_tool_calls"}
 
 // planRefuses are members that the ChatGPT plan's backend refuses. [docs: Sign in with ChatGPT, preview limitations]
 var planRefuses = []string{"background", "conversation", "previous_response_id", "max_output_tokens", "max_tool_calls", "metadata",
@@ -99,13 +99,56 @@ func (c *call) checkMembers(f *strict.Object) error {
 	for _, name := range ignoredMembers {
 		f.Take(name)
 	}
-	if v := f.Take("text"); v != nil {
-		t := strict.NewObject("text", v)
-		t.Word("verbosity", false, "low", "medium", "high")
-		t.Take("format")
-		return t.Done()
+	f.Flag("parallel_tool_calls")
+	if tier := f.Word("service_tier", false, "auto", "default", "flex", "scale", "priority", "fast", "ultrafast"); tier != "" && c.door.copilot {
+		return unfit("service_tier", "unsupported_parameter", "Unsupported parameter: 'service_tier'")
+	}
+	if v := f.Take("text"); v != nil && f.Err == nil {
+		return c.readText(strict.NewObject("text", v))
 	}
 	return f.Err
+}
+
+// readText checks the form of the answer. [docs: structured-outputs, latest-model]
+func (c *call) readText(f *strict.Object) error {
+	verbosity := f.Word("verbosity", false, "low", "medium", "high")
+	format := f.Take("format")
+	if err := f.Done(); err != nil {
+		return err
+	}
+	if verbosity != "" && !strings.HasPrefix(c.model.id, "gpt-5") && !strings.HasPrefix(c.model.id, "gpt-6") && !strings.HasPrefix(c.model.id, "gpt-daybreak") {
+		return unsupported("text.verbosity", c.name)
+	}
+	if format == nil {
+		return nil
+	}
+	o := strict.NewObject("text.format", format)
+	kind := o.Word("type", true, "text", "json_object", "json_schema")
+	if kind == "json_schema" {
+		name := o.Text("name", true)
+		isStrict := o.Flag("strict")
+		o.Text("description", false)
+		schema, _ := o.Need("schema").(map[string]any)
+		if err := o.Done(); err != nil {
+			return err
+		}
+		if !portable.ToolName().MatchString(name) || schema["type"] != "object" {
+			return unfit("text.format.schema", "invalid_json_schema", "Invalid schema for response_format '%s': schema must be a JSON Schema of 'type: \"object\"'.", name)
+		}
+		if err := portable.OpenAISchema(name, schema); err != nil {
+			return unfit("text.format.schema", "invalid_json_schema", "%s", err)
+		}
+		if isStrict {
+			if err := portable.OpenAIStrict("()", schema); err != nil {
+				return unfit("text.format.schema", "invalid_json_schema", "Invalid schema for response_format '%s': %s", name, err)
+			}
+		}
+		c.ask.Output = schema
+	}
+	if kind == "json_object" {
+		c.ask.Output = map[string]any{"type": "object"}
+	}
+	return o.Done()
 }
 
 // readReasoning checks the member about thinking. [docs: reasoning]

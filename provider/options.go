@@ -1,0 +1,332 @@
+package provider
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Options are what a client asks of model calls, in addition to a model and thinking. An absent member asks for nothing: the default of
+// the model or its vendor applies. The zero value asks for nothing at all.
+type Options struct {
+	Schema        *OutputSchema `json:"output_schema,omitempty"`
+	Output        Output        `json:"output,omitempty"`
+	ToolChoice    ToolChoice    `json:"tool_choice,omitempty"`
+	ParallelTools *bool         `json:"parallel_tools,omitempty"`
+	MaxOutput     int           `json:"max_output_tokens,omitempty"` // of a call, thinking included
+	Temperature   *float64      `json:"temperature,omitempty"`
+	TopP          *float64      `json:"top_p,omitempty"`
+	TopK          *int          `json:"top_k,omitempty"`
+	Stop          []string      `json:"stop,omitzero"` // texts that end an answer; an empty list asks for none
+	Seed          *int32        `json:"seed,omitempty"`
+	Verbosity     Verbosity     `json:"verbosity,omitempty"`
+	ServiceTier   ServiceTier   `json:"service_tier,omitempty"`
+	Cache         CacheTime     `json:"cache,omitempty"`
+}
+
+// OutputSchema is the JSON Schema of the answer.
+type OutputSchema struct {
+	Name   string          `json:"name,omitempty"` // some vendors want one; empty: answer
+	Schema json.RawMessage `json:"schema"`
+	Strict *bool           `json:"strict,omitempty"` // the vendor enforces the schema; nil: true
+}
+
+// IsStrict reports whether the vendor is to enforce the schema.
+func (s OutputSchema) IsStrict() bool { return s.Strict == nil || *s.Strict }
+
+// Named is the name of the schema.
+func (s OutputSchema) Named() string { return cmp.Or(s.Name, "answer") }
+
+// Output is the form of the answer.
+type Output string
+
+const (
+	OutputText Output = "text" // the default, and no schema of the session's
+	OutputJSON Output = "json" // an object, without a schema
+)
+
+// Words lists both forms.
+func (Output) Words() []string { return Words(OutputText, OutputJSON) }
+
+// ToolChoice says which tools the model may or must call: one of the words here, or the name of the one tool that it must call. What
+// must be called is called once: after the result, the choice is up to the model.
+type ToolChoice string
+
+const (
+	ChooseAuto     ToolChoice = "auto"
+	ChooseNone     ToolChoice = "none"
+	ChooseRequired ToolChoice = "required" // some tool
+)
+
+// Tool is the name of the tool that must be called, empty if any or none must be.
+func (c ToolChoice) Tool() string {
+	switch c {
+	case "", ChooseAuto, ChooseNone, ChooseRequired:
+		return ""
+	}
+	return string(c)
+}
+
+// Forces reports whether a tool must be called.
+func (c ToolChoice) Forces() bool { return c == ChooseRequired || c.Tool() != "" }
+
+// Verbosity is how long answers are.
+type Verbosity string
+
+const (
+	VerbosityLow    Verbosity = "low"
+	VerbosityMedium Verbosity = "medium"
+	VerbosityHigh   Verbosity = "high"
+)
+
+// Words lists all of them.
+func (Verbosity) Words() []string { return Words(VerbosityLow, VerbosityMedium, VerbosityHigh) }
+
+// ServiceTier is how a vendor treats a request, and what it charges.
+type ServiceTier string
+
+const (
+	TierAuto     ServiceTier = "auto"     // as the account is set up
+	TierStandard ServiceTier = "standard" // the list price
+	TierFlex     ServiceTier = "flex"     // cheaper and slower
+	TierPriority ServiceTier = "priority" // faster and dearer
+)
+
+// Words lists all tiers.
+func (ServiceTier) Words() []string { return Words(TierAuto, TierStandard, TierFlex, TierPriority) }
+
+// IsZero reports whether nothing is asked for.
+func (o Options) IsZero() bool { return reflect.ValueOf(o).IsZero() }
+
+// Or is what the nil pointer stands for: nothing is asked for.
+func (o *Options) Or() Options {
+	if o == nil {
+		return Options{}
+	}
+	return *o
+}
+
+// OptionNames lists the members of [Options].
+func OptionNames() []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Options]()) {
+		names = append(names, optionName(f))
+	}
+	return names
+}
+
+func optionName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// Each calls visit for each option that is asked for, in the order of OptionNames, with its value as JSON.
+func (o Options) Each(visit func(name string, value json.RawMessage)) {
+	v := reflect.ValueOf(o)
+	for i, f := range reflect.VisibleFields(v.Type()) {
+		if v.Field(i).IsZero() {
+			continue
+		}
+		value, err := json.Marshal(v.Field(i).Interface())
+		if err != nil {
+			panic(err) // a schema is JSON from the start
+		}
+		visit(optionName(f), value)
+	}
+}
+
+// Under adds to o what below asks for in addition, and reports the names of what it added. The form of an answer is one question: a
+// schema below does not count if o states an output, nor the other way round.
+func (o Options) Under(below Options) (_ Options, added []string) {
+	if o.Schema != nil || o.Output != "" {
+		below.Schema, below.Output = nil, ""
+	}
+	to, from := reflect.ValueOf(&o).Elem(), reflect.ValueOf(below)
+	for i, f := range reflect.VisibleFields(to.Type()) {
+		if to.Field(i).IsZero() && !from.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+			added = append(added, optionName(f))
+		}
+	}
+	return o, added
+}
+
+// AskedOptions are the options of a call, with the place that asks for each.
+type AskedOptions struct {
+	Options
+	Sources map[string]Source `json:"sources,omitempty"` // by the name of the option
+}
+
+// OptionState says what becomes of an option.
+type OptionState string
+
+const (
+	OptionSent     OptionState = "sent"
+	OptionAdjusted OptionState = "adjusted" // another value is sent, or it is asked for in another way
+	OptionRefused  OptionState = "refused"  // nothing is sent: the model does not take it
+)
+
+// Words lists all states.
+func (OptionState) Words() []string { return Words(OptionSent, OptionAdjusted, OptionRefused) }
+
+// OptionOutcome is what was decided about one option, and why.
+type OptionOutcome struct {
+	Option    string          `json:"option"`
+	State     OptionState     `json:"state"`
+	Source    Source          `json:"source"`
+	Requested json.RawMessage `json:"requested"`           // of a schema: its name and strictness
+	Effective json.RawMessage `json:"effective,omitempty"` // absent: nothing is sent
+	Why       string          `json:"why,omitempty"`       // for people; empty if it is sent as requested
+}
+
+// OutputForm is how a call asks for structured output.
+type OutputForm string
+
+const (
+	OutputNative OutputForm = "native" // by the vendor's parameter
+	OutputTool   OutputForm = "tool"   // the model calls a tool whose arguments are the answer
+)
+
+// Words lists both forms.
+func (OutputForm) Words() []string { return Words(OutputNative, OutputTool) }
+
+// OptionDecision is what was decided about the options of a call. The zero value is for a call without options.
+type OptionDecision struct {
+	Outcomes []OptionOutcome `json:"options"`
+	Form     OutputForm      `json:"output_form,omitempty"` // empty: no structured output is asked for
+	Wire     json.RawMessage `json:"wire,omitempty"`        // the part of the body that this decision puts there
+
+	Effective Options `json:"-"` // what adapters send
+	Force     bool    `json:"-"` // for OutputTool: the model can be made to call the tool
+}
+
+// OptionError refuses a member of options.
+type OptionError struct {
+	Member string // below options, such as temperature or output_schema.name; empty: all of it
+	Text   string // what is wrong, and what is valid
+}
+
+func (e *OptionError) Error() string {
+	if e.Member == "" {
+		return "options " + e.Text
+	}
+	return "options." + e.Member + " " + e.Text
+}
+
+// Bounds of options. A vendor's own are narrower.
+const (
+	maxStops      = 16
+	maxStopBytes  = 256
+	maxSchemaSize = 64 << 10 // bytes: it travels with every call
+	maxOutputMost = 1 << 30  // tokens
+	maxTopK       = 1 << 20
+)
+
+// ParseOptions reads what a client or a configuration states. Unknown members are refused, since nobody would notice that they have no
+// effect. A member that is null is absent. Errors are *[OptionError]. Whether a schema is valid is for the caller to find out.
+func ParseOptions(data []byte) (Options, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return Options{}, &OptionError{"", "must be an object"}
+	}
+	var o Options
+	v := reflect.ValueOf(&o).Elem()
+	fields := reflect.VisibleFields(v.Type())
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		i := slices.IndexFunc(fields, func(f reflect.StructField) bool { return optionName(f) == name })
+		switch {
+		case i < 0:
+			return Options{}, &OptionError{name, "is unknown; known: " + strings.Join(OptionNames(), ", ")}
+		case string(members[name]) == "null":
+			continue
+		}
+		if name == "output_schema" {
+			schema, err := parseSchema(members[name])
+			if err != nil {
+				return Options{}, err
+			}
+			o.Schema = schema
+			continue
+		}
+		if err := json.Unmarshal(members[name], v.Field(i).Addr().Interface()); err != nil {
+			return Options{}, &OptionError{name, "must be " + optionForms[name]}
+		}
+		if word, ok := v.Field(i).Interface().(Worded); ok && !slices.Contains(word.Words(), v.Field(i).String()) {
+			return Options{}, &OptionError{name, fmt.Sprintf("is %q, and must be one of %s", v.Field(i).String(), strings.Join(word.Words(), ", "))}
+		}
+	}
+	return o, o.check(members)
+}
+
+// optionForms say what the JSON of each option must be.
+var optionForms = map[string]string{
+	"output": "one of text, json", "tool_choice": "auto, none, required or the name of a tool", "parallel_tools": "true or false",
+	"max_output_tokens": "a whole number from 1", "temperature": "a number from 0 to 2", "top_p": "a number above 0, up to 1", "top_k": "a whole number from 1",
+	"stop": "an array of strings", "seed": "a whole number of 32 bits", "verbosity": "one of low, medium, high",
+	"service_tier": "one of auto, standard, flex, priority", "cache": "one of 5m, 1h, off",
+}
+
+// check refuses values that no vendor takes. members has what was stated.
+func (o Options) check(members map[string]json.RawMessage) error {
+	wrong := func(name string) error { return &OptionError{name, "must be " + optionForms[name]} }
+	within := func(n *float64, least, most float64) bool {
+		return n == nil || !math.IsNaN(*n) && *n >= least && *n <= most
+	}
+	stated := func(name string) bool { m, ok := members[name]; return ok && string(m) != "null" }
+	switch {
+	case !within(o.Temperature, 0, 2):
+		return wrong("temperature")
+	case !within(o.TopP, 0, 1) || o.TopP != nil && *o.TopP == 0:
+		return wrong("top_p")
+	case o.TopK != nil && (*o.TopK < 1 || *o.TopK > maxTopK):
+		return wrong("top_k")
+	case stated("max_output_tokens") && (o.MaxOutput < 1 || o.MaxOutput > maxOutputMost):
+		return wrong("max_output_tokens")
+	case stated("tool_choice") && !ValidToolName(string(o.ToolChoice)):
+		return wrong("tool_choice")
+	case len(o.Stop) > maxStops:
+		return &OptionError{"stop", fmt.Sprintf("has %d texts, and at most %d are taken", len(o.Stop), maxStops)}
+	case slices.ContainsFunc(o.Stop, func(s string) bool { return s == "" || len(s) > maxStopBytes }):
+		return &OptionError{"stop", fmt.Sprintf("has a text that is empty or longer than %d bytes", maxStopBytes)}
+	case o.Schema != nil && o.Output != "":
+		return &OptionError{"output", "cannot be combined with output_schema; give one of them"}
+	}
+	return nil
+}
+
+var schemaName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
+
+func parseSchema(data json.RawMessage) (*OutputSchema, error) {
+	const member = "output_schema"
+	var s OutputSchema
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&s); err != nil {
+		return nil, &OptionError{member, "must be an object with schema, and optionally name and strict: " + err.Error()}
+	}
+	var top struct {
+		Type any `json:"type"`
+	}
+	switch {
+	case s.Name != "" && !schemaName().MatchString(s.Name):
+		return nil, &OptionError{member + ".name", "must have 1 to 64 letters, digits, underscores and dashes"}
+	case len(s.Schema) > maxSchemaSize:
+		return nil, &OptionError{member + ".schema", fmt.Sprintf("is larger than %d bytes", maxSchemaSize)}
+	case json.Unmarshal(s.Schema, &top) != nil || top.Type != "object":
+		return nil, &OptionError{member + ".schema", `must be the schema of an object, with "type": "object"`}
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, s.Schema); err != nil {
+		return nil, &OptionError{member + ".schema", err.Error()}
+	}
+	s.Schema = compact.Bytes()
+	return &s, nil
+}

@@ -1,0 +1,128 @@
+package options
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+)
+
+func parsed(t *testing.T, text string) provider.Options {
+	t.Helper()
+	o, err := provider.ParseOptions([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// TestInterplay are the options that depend on thinking, on tools and on each other.
+func TestInterplay(t *testing.T) {
+	catalog := registry.Default()
+	for _, tt := range []struct {
+		provider, model string
+		level           provider.Level
+		tools           []string
+		options         string
+		want            []string // NAME STATE EFFECTIVE
+	}{
+		{"anthropic", "claude-opus-5-5", provider.High, nil, `{"temperature":0.2,"top_p":0.9,"top_k":40}`, []string{"temperature refused ", "top_p refused ", "top_k refused "}},
+		{"anthropic", "claude-sonnet-4-6", provider.High, nil, `{"temperature":0.2,"top_p":0.9,"top_k":40}`, []string{"temperature refused ", "top_p adjusted 0.95", "top_k refused "}},
+		{"anthropic", "claude-sonnet-4-6", provider.Off, nil, `{"temperature":1.5,"top_p":0.9,"top_k":40}`, []string{"temperature adjusted 1", "top_p sent 0.9", "top_k sent 40"}},
+		{"anthropic", "claude-opus-5-5", provider.High, []string{"read"}, `{"tool_choice":"required"}`, []string{`tool_choice adjusted "auto"`}},
+		{"anthropic", "claude-opus-5", provider.High, []string{"read"}, `{"tool_choice":"required","parallel_tools":false}`, []string{`tool_choice sent "required"`, "parallel_tools sent false"}},
+		{"anthropic", "claude-sonnet-4-5-20250929", provider.High, []string{"read"}, `{"tool_choice":"read"}`, []string{`tool_choice adjusted "auto"`}},
+		{"anthropic", "claude-sonnet-4-5-20250929", provider.Off, []string{"read"}, `{"tool_choice":"read"}`, []string{`tool_choice sent "read"`}},
+		{"anthropic", "claude-opus-5", provider.High, []string{"read"}, `{"tool_choice":"write"}`, []string{"tool_choice refused "}},
+		{"anthropic", "claude-opus-5", provider.High, nil, `{"tool_choice":"required","parallel_tools":true}`, []string{"tool_choice refused ", "parallel_tools refused "}},
+		{"anthropic", "claude-opus-5", provider.High, nil, `{"stop":["END"," "],"seed":7,"verbosity":"low","service_tier":"priority"}`,
+			[]string{`stop adjusted ["END"]`, "seed refused ", "verbosity refused ", `service_tier adjusted "auto"`}},
+		{"anthropic", "claude-opus-5", provider.High, nil, `{"max_output_tokens":1000000}`, []string{"max_output_tokens adjusted 128000"}},
+		{"anthropic", "claude-opus-5", provider.High, nil, `{"output":"json"}`, []string{"output refused "}},
+		{"openai", "gpt-5.6-sol", provider.High, nil, `{"temperature":0.2,"verbosity":"low","service_tier":"flex","max_output_tokens":4}`,
+			[]string{"max_output_tokens adjusted 16", "temperature refused ", `verbosity sent "low"`, `service_tier sent "flex"`}},
+		{"openai", "gpt-5.6-sol", provider.Off, nil, `{"temperature":0.2,"stop":["END"]}`, []string{"temperature sent 0.2", "stop refused "}},
+		{"openai", "gpt-4.1", provider.Off, nil, `{"temperature":0.2,"verbosity":"low"}`, []string{"temperature sent 0.2", "verbosity refused "}},
+		{"gemini", "gemini-2.5-flash", provider.Off, []string{"read"}, `{"output_schema":{"schema":{"type":"object"}}}`, []string{`output_schema adjusted {"name":"answer","strict":true}`}},
+		{"gemini", "gemini-2.5-flash", provider.Off, []string{"read"}, `{"output":"json"}`, []string{"output refused "}},
+		{"gemini", "gemini-2.5-flash", provider.Off, nil, `{"output_schema":{"schema":{"type":"object"}}}`, []string{`output_schema sent {"name":"answer","strict":true}`}},
+		{"gemini", "gemini-4-argon", provider.High, []string{"read"}, `{"output":"json","tool_choice":"required"}`, []string{`output sent "json"`, `tool_choice adjusted "auto"`}},
+		{"gemini", "gemini-4-argon", provider.High, nil, `{"temperature":0.2,"service_tier":"auto"}`, []string{"temperature refused ", `service_tier adjusted "standard"`}},
+		{"deepseek", "deepseek-v4-pro", provider.High, []string{"read"}, `{"tool_choice":"required","temperature":0.2,"top_p":0.5}`,
+			[]string{`tool_choice adjusted "auto"`, "temperature refused ", "top_p adjusted 0.95"}},
+		{"deepseek", "deepseek-v4-pro", provider.Off, []string{"read"}, `{"tool_choice":"required","temperature":0.2,"top_p":0.5}`,
+			[]string{`tool_choice sent "required"`, "temperature sent 0.2", "top_p sent 0.5"}},
+		{"mistral", "mistral-large-2512", provider.Off, nil, `{"temperature":2,"seed":7,"stop":["a","b","c","d","e"]}`,
+			[]string{"temperature adjusted 1.5", `stop adjusted ["a","b","c","d"]`, "seed sent 7"}},
+		{"moonshot", "kimi-k3", provider.High, nil, `{"temperature":1,"cache":"1h"}`, []string{"temperature refused ", "cache refused "}},
+		{"openrouter", "anthropic/claude-opus-5.5", provider.High, nil, `{"cache":"1h"}`, []string{`cache sent "1h"`}},
+	} {
+		m := catalog.Model(tt.provider, tt.model)
+		if !m.Known {
+			t.Fatalf("%s/%s is not in the catalog", tt.provider, tt.model)
+		}
+		d, err := registry.Resolve(registry.Ask{Level: tt.level, Source: provider.SourceTurn}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Resolve(Sources{Turn: parsed(t, tt.options)}.Ask(), m, d, tt.tools)
+		var lines []string
+		for _, o := range got.Outcomes {
+			lines = append(lines, o.Option+" "+string(o.State)+" "+string(o.Effective))
+			if (o.Why == "") != (o.State == provider.OptionSent) || o.Source != provider.SourceTurn {
+				t.Errorf("%s %s: %+v", tt.model, tt.options, o)
+			}
+		}
+		if !slices.Equal(lines, tt.want) {
+			t.Errorf("%s at %s, %s:\n got %q\nwant %q", tt.model, tt.level, tt.options, lines, tt.want)
+		}
+		got.Effective.Each(func(name string, value json.RawMessage) {
+			if !slices.ContainsFunc(got.Outcomes, func(o provider.OptionOutcome) bool {
+				return o.Option == name && o.State != provider.OptionRefused && (name == "output_schema" || string(o.Effective) == string(value))
+			}) {
+				t.Errorf("%s %s: %s has the effect %s, and no outcome says so", tt.model, tt.options, name, value)
+			}
+		})
+	}
+}
+
+// A place further down counts only for options that no place above states, and the form of an answer is one question.
+func TestSources(t *testing.T) {
+	asked := Sources{Turn: parsed(t, `{"output":"text","temperature":0.1}`), Session: parsed(t, `{"output_schema":{"schema":{"type":"object"}},"top_p":0.5,"stop":[]}`),
+		Agent: parsed(t, `{"temperature":0.7,"stop":["END"],"seed":1}`), Config: parsed(t, `{"seed":2,"verbosity":"low"}`)}.Ask()
+	want := map[string]provider.Source{"output": provider.SourceTurn, "temperature": provider.SourceTurn, "top_p": provider.SourceSession,
+		"stop": provider.SourceSession, "seed": provider.SourceAgent, "verbosity": provider.SourceConfig}
+	if asked.Schema != nil || *asked.Temperature != 0.1 || *asked.Seed != 1 || len(asked.Stop) != 0 || len(asked.Sources) != len(want) {
+		t.Errorf("%+v", asked)
+	}
+	for name, source := range want {
+		if asked.Sources[name] != source {
+			t.Errorf("%s is from %q, want %q", name, asked.Sources[name], source)
+		}
+	}
+}
+
+// Each rule names options that there are, and words that these have; the last rule of an API and dialect has one for each model.
+func TestRules(t *testing.T) {
+	names := provider.OptionNames()
+	for _, r := range rules() {
+		if r.Source == "" || r.AsOf == "" || len(r.Take) == 0 {
+			t.Errorf("%s %v %v: a rule without a source, a day or options", r.API, r.Dialects, r.Models)
+		}
+		for name, a := range r.Take {
+			if !slices.Contains(names, name) {
+				t.Errorf("%s: no option %q", r.API, name)
+			}
+			for _, a := range []*accept{a, a.Tools, a.Output, a.Budget, a.Thinking} {
+				if a != nil && (name == "output_schema") != (a.Form != "" && name != "output") && a.Refuse == "" {
+					t.Errorf("%s %v: %s has the form %q", r.API, r.Dialects, name, a.Form)
+				}
+				if a != nil && len(a.Instead) > 0 && a.Why == "" {
+					t.Errorf("%s %v: %s is adjusted, and nothing says why", r.API, r.Dialects, name)
+				}
+			}
+		}
+	}
+}
