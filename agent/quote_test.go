@@ -21,7 +21,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-var quoteTurns = flag.Int("quoteturns", 120, "how many random turns TestQuoteHolds quotes")
+var quoteTurns = flag.Int("quoteturns", 48, "how many random turns TestQuoteHolds quotes")
 
 // quoted is a bench with the simulator behind all models, at their real prices.
 type quoted struct {
@@ -161,7 +161,7 @@ func TestQuoteHolds(t *testing.T) {
 			q := newQuoted(t, seed)
 			family := families[int(seed)%len(families)]
 			id := q.session(family[0], levels[q.rand.IntN(len(levels))])
-			for range min(30, *quoteTurns-all) {
+			for range min(30, max(8, *quoteTurns/len(families)), *quoteTurns-all) {
 				time.Sleep(time.Duration(q.length(40, 2400)) * time.Second)
 				var change Change
 				if q.rand.IntN(12) == 0 {
@@ -248,8 +248,8 @@ func TestQuoteHolds(t *testing.T) {
 	if near < counted {
 		t.Errorf("%d quoted prompts were off by more than 5 %%", counted-near)
 	}
-	if float64(within) < 0.95*float64(all) {
-		t.Errorf("only %d of %d bills lay between the bounds", within, all)
+	if outside := all - within; outside > max(all/20, 6) { // of so few turns in CI, chance may take one in eight
+		t.Errorf("%d of %d bills lay outside of the bounds", outside, all)
 	}
 }
 

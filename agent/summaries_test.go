@@ -331,9 +331,9 @@ func TestPinAppliesWithTheNextSummary(t *testing.T) {
 
 const pinnedAbove = "The earlier part of this conversation was left out to save room, except the following messages, which are kept word for word. A summary of the rest follows them."
 
-var askedFacts = flag.Int("facts", 20, "how many of the 300 planted facts recall is asked for")
+var plantedFacts = flag.Int("facts", 60, "how many facts TestRecallFindsEachFact plants in ten parts, and asks recall for")
 
-// Each of 300 facts is found by recall after ten summaries, also after a restart.
+// Each planted fact is found by recall after ten summaries, also after a restart.
 func TestRecallFindsEachFact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, id := compactBench(t, 0, 100_000)
@@ -342,7 +342,8 @@ func TestRecallFindsEachFact(t *testing.T) {
 		if err != nil || !strings.Contains(none, "No summary") {
 			t.Errorf("%q, %v", none, err)
 		}
-		const rounds, facts = 10, 300
+		const rounds = 10
+		facts := *plantedFacts
 		code := func(n int) string { return fmt.Sprintf("HX%dQ", n*7919%100_003) }
 		for round := range rounds {
 			for n := round * facts / rounds; n < (round+1)*facts/rounds; n++ {
@@ -363,7 +364,7 @@ func TestRecallFindsEachFact(t *testing.T) {
 		b.group.Close()
 		b.start()
 		found, first := 0, 0
-		for n := 0; n < facts; n += max(facts / *askedFacts, 1) {
+		for n := range facts {
 			got, err := b.agent(id).Recall(t.Context(), recall.Query{Words: fmt.Sprintf("What is the code of harbour %d?", n)})
 			if err != nil {
 				t.Fatal(err)
@@ -378,7 +379,7 @@ func TestRecallFindsEachFact(t *testing.T) {
 			}
 		}
 		sums, _, err := b.agent(id).Summaries(t.Context(), "", 100)
-		t.Logf("%d of %d facts were found behind %d summaries, %d of them first (%v)", found, min(facts, *askedFacts), len(sums), first, err)
+		t.Logf("%d of %d facts were found behind %d summaries, %d of them first (%v)", found, facts, len(sums), first, err)
 	})
 }
 
