@@ -76,6 +76,9 @@ type Local struct {
 	// the caller as they are. nil: the store of this daemon is no file.
 	Backup func(ctx context.Context, path string) (door.StoreReport, error)
 	Check  func(ctx context.Context) (door.StoreReport, error)
+
+	// Compact rewrites the store's file without what was deleted. Its errors and nil are as those of Backup.
+	Compact func(ctx context.Context) (door.Compaction, error)
 }
 
 const keyError = "err" // of log records

@@ -22,6 +22,7 @@ func localMethods() []method.Method[*client] {
 		method.Define(door.MethodDoor, method.Admin, "Leaves the connection to the client of a door.", method.Now(beDoor)),
 		method.Define(door.MethodBackup, method.Admin, "Copies the store to a new file, and checks the copy.", method.Late(backup), conn.CodeMethodNotFound),
 		method.Define(door.MethodCheck, method.Admin, "Checks the whole store.", method.Late(check), conn.CodeMethodNotFound),
+		method.Define(door.MethodCompact, method.Admin, "Rewrites the store's file without what was deleted.", method.Late(compactStore), conn.CodeMethodNotFound),
 	}
 }
 
@@ -116,12 +117,19 @@ func check(_ context.Context, c *client, _ method.Nothing) (func(context.Context
 	return reporting(c.local.Check), nil
 }
 
+func compactStore(_ context.Context, c *client, _ method.Nothing) (func(context.Context) (door.Compaction, error), error) {
+	if c.local.Compact == nil {
+		return nil, conn.ErrMethodNotFound
+	}
+	return reporting(c.local.Compact), nil
+}
+
 // reporting is why there is no report, in full: the caller is the store's owner.
-func reporting(run func(context.Context) (door.StoreReport, error)) func(context.Context) (door.StoreReport, error) {
-	return func(ctx context.Context) (door.StoreReport, error) {
-		r, err := run(ctx)
+func reporting[R any](run func(context.Context) (R, error)) func(context.Context) (R, error) {
+	return func(ctx context.Context) (r R, err error) {
+		r, err = run(ctx)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, session.ErrClosed) {
-			return door.StoreReport{}, &conn.Error{Code: conn.CodeInternal, Message: err.Error()}
+			return r, &conn.Error{Code: conn.CodeInternal, Message: err.Error()}
 		}
 		return r, err
 	}

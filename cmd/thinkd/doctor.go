@@ -28,7 +28,7 @@ never changed.`,
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "check the store also while a daemon uses it; needs disk space for a copy")
-	cmd.Flags().BoolVar(&compact, "compact", false, "rewrite the store without its free space; needs disk space for two stores, and no running daemon")
+	cmd.Flags().BoolVar(&compact, "compact", false, "rewrite the store without its free space and what was deleted; needs disk space for two stores")
 	cmd.MarkFlagsMutuallyExclusive("check", "compact")
 	return cmd
 }

@@ -245,3 +245,8 @@ func (l *Link) Backup(path string) (r StoreReport, err error) {
 func (l *Link) Check() (r StoreReport, err error) {
 	return r, l.Call(MethodCheck, struct{}{}, &r)
 }
+
+// Compact has the daemon rewrite the store's file without what was deleted, while it is in use.
+func (l *Link) Compact() (c Compaction, err error) {
+	return c, l.Call(MethodCompact, struct{}{}, &c)
+}

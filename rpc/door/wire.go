@@ -13,6 +13,8 @@ const (
 	MethodDoor   = "daemon/door"
 	MethodBackup = "daemon/backup"
 	MethodCheck  = "daemon/check"
+
+	MethodCompact = "daemon/compact"
 )
 
 // Status is a daemon as its own commands see it.
@@ -76,6 +78,12 @@ type StoreReport struct {
 	// Of images and documents that a backup has copied as well.
 	Blobs     int `json:"blobs,omitempty"`
 	LostBlobs int `json:"lost_blobs,omitempty"` // damaged, so that there is no copy
+}
+
+// Compaction is the store's file before and after it was rewritten.
+type Compaction struct {
+	Before StoreReport `json:"before"`
+	After  StoreReport `json:"after"`
 }
 
 // StoreDamage is what is wrong with one session.

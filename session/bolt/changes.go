@@ -341,6 +341,7 @@ func (c *deleteChange) apply(tx *bbolt.Tx) error {
 		}
 	}
 	return errors.Join(
+		tx.Bucket(metaBucket).Put(deletedKey, []byte("yes")),
 		leaveLog(tx, r),
 		dropShares(tx, c.id, r.Session, c.keep),
 		tx.Bucket(sessionBucket).Delete(id),

@@ -133,7 +133,7 @@ func (b *Store) checkSession(ctx context.Context, ref session.Ref) (entries int,
 
 // Check reads all of the store while it is in use: it makes a copy in the data directory, checks that, and removes it. It needs the room.
 func (b *Store) Check(ctx context.Context) (session.Report, error) {
-	path := b.path + ".check"
+	path := checkName(b.path)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of a check that was killed
 		return session.Report{}, err
 	}
@@ -144,6 +144,10 @@ func (b *Store) Check(ctx context.Context) (session.Report, error) {
 	return report, os.Remove(path)
 }
 
+// checkName is where Check has its copy, and partName where a copy is made.
+func checkName(path string) string { return path + ".check" }
+func partName(path string) string  { return path + ".part" }
+
 // Backup writes the store as it is now to a new file, while others read and write, and checks that file as CheckFile
 // does. On return it is durable, and whole under its name: a copy that is cut short never bears it. A file that is there
 // already is never overwritten (os.ErrExist). Damage of single sessions is copied as it is, and is in the report; where the
@@ -152,6 +156,12 @@ func (b *Store) Check(ctx context.Context) (session.Report, error) {
 // While it copies, pages that are given up are not used again, so that the store's file may grow by what is written
 // meanwhile; and a file that outgrows its map of 1 GiB makes the writer wait for the end of the copy.
 func (b *Store) Backup(ctx context.Context, path string) (session.Report, error) {
+	select {
+	case b.copies <- struct{}{}:
+		defer func() { <-b.copies }()
+	case <-ctx.Done():
+		return session.Report{}, context.Cause(ctx)
+	}
 	name, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // takes the name, and follows no link
 	if err != nil {
 		return session.Report{}, err
@@ -168,7 +178,7 @@ func (b *Store) Backup(ctx context.Context, path string) (session.Report, error)
 
 // copyTo makes a copy next to path, and gives it that name if it is sound.
 func (b *Store) copyTo(ctx context.Context, path string) (report session.Report, err error) {
-	part := path + ".part" // the name is ours, and with it what is left of a copy that was killed
+	part := partName(path) // the name is ours, and with it what is left of a copy that was killed
 	f, err := durable.Open(part, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return session.Report{}, err

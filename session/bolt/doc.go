@@ -10,6 +10,7 @@
 //   - a changed bit is never returned as content: each value begins with a checksum of itself and its key;
 //   - what an older build wrote is upgraded: from format 4 on in place, in one commit; before that in a new file. The old file is kept
 //     under another name, and without room for it there is no upgrade;
+//   - what was deleted is in no file of the store once [Store.Compact] has returned, or Compact;
 //   - a full disk makes the store read-only until there is room. A disk that fails twice makes it read-only for good.
 //
 // # Writing
@@ -50,6 +51,6 @@
 // # Files of this package
 //
 // They depend on each other in one direction: layout (bytes), rows (transactions), store (the type), sessions and examine (the look at
-// a file without bbolt), mark and file (opening), read, growth, queue, fault, ledger and changes (the methods of session.Store), check
-// and rewrite (whole files), and open on top.
+// a file without bbolt), mark and file (opening), read, growth, queue, fault, ledger and changes (the methods of session.Store), check,
+// compact and rewrite (whole files), and open on top.
 package bolt

@@ -273,6 +273,8 @@ func (b *Store) write() {
 			b.commit(b.take(), false)
 		case <-b.due.C:
 			b.commit(b.take(), true)
+		case run := <-b.alone:
+			run()
 		case <-look.C:
 			b.look()
 			select {

@@ -117,6 +117,8 @@ var (
 	storeKey  = []byte("store")
 	roomKey   = []byte("room")
 	epochKey  = []byte("epoch") // the first that no claim has; missing: 0
+
+	deletedKey = []byte("deleted") // something was deleted since the file was rewritten; see compact.go
 )
 
 func allBuckets() [][]byte {

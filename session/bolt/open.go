@@ -25,7 +25,7 @@ func Open(dir string, opt Options) (*Store, error) {
 		path: filepath.Join(dir, fileName), opt: opt, lock: lock,
 		growth: make(map[rowKey]map[blockKey]*growing),
 		due:    time.NewTimer(checkpointDelay),
-		work:   make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		work:   make(chan struct{}, 1), alone: make(chan func()), copies: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	b.due.Stop()
 	if err := b.start(dir); err != nil {
@@ -50,6 +50,9 @@ func (b *Store) start(dir string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if err := removeLeftovers(b.path); err != nil {
+		return errors.Join(err, b.closeFile())
 	}
 	b.store, b.damaged, b.writer.tx = inv.store, inv.damaged, inv.tx
 	if !inv.whole {

@@ -32,7 +32,7 @@ const (
 
 // childMain is the other process, false if this is the test itself.
 func childMain() bool {
-	run := map[string]func(dir string) error{"upgrade": childUpgrade, "write": childWrite, "hold": childHold, "limit": childLimit}[os.Getenv(childEnv)]
+	run := map[string]func(dir string) error{"upgrade": childUpgrade, "write": childWrite, "compact": childCompact, "hold": childHold, "limit": childLimit}[os.Getenv(childEnv)]
 	if run == nil {
 		return false
 	}
@@ -139,6 +139,37 @@ func TestKillDuringUpgrade(t *testing.T) {
 
 const killWriters = 4
 
+// childCompact is childWrite, and meanwhile makes and deletes sessions and rewrites the file, again and again.
+func childCompact(dir string) error {
+	b, err := openStore(dir, Options{})
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	go func() { // until the process ends
+		for {
+			id := session.NewID()
+			err := b.Create(ctx, session.Session{ID: id})
+			if err == nil {
+				_, err = b.writes().Append(ctx, id, storetest.Said(storetest.TurnA, strings.Repeat(deletedText, 200)))
+			}
+			if err == nil {
+				err = b.Delete(ctx, id)
+			}
+			if err == nil {
+				_, _, err = b.Compact(ctx)
+			}
+			if err != nil {
+				fmt.Println("error", err)
+			}
+		}
+	}()
+	return writeTo(b)
+}
+
+// deletedText is in sessions that are deleted.
+const deletedText = "this was deleted "
+
 // childWrite appends until it is killed, and prints what was acknowledged. Each append is two entries with the same
 // number, so that a torn one shows.
 func childWrite(dir string) error {
@@ -146,6 +177,10 @@ func childWrite(dir string) error {
 	if err != nil {
 		return err
 	}
+	return writeTo(b)
+}
+
+func writeTo(b operators) error {
 	ctx := context.Background()
 	var out sync.Mutex
 	var wg sync.WaitGroup
@@ -177,12 +212,39 @@ func childWrite(dir string) error {
 
 func TestKill(t *testing.T) {
 	t.Parallel()
+	for _, what := range []string{"write", "compact"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			killWriter(t, what, dir)
+			b, err := openStore(dir, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, _, err := b.List(t.Context(), session.Query{})
+			for _, s := range page {
+				if !strings.HasPrefix(string(s.ID), "01K000") { // a kill came before its deletion
+					err = errors.Join(err, b.Delete(t.Context(), s.ID))
+				}
+			}
+			_, _, failed := b.Compact(t.Context())
+			if err = errors.Join(err, failed, b.Close()); err != nil {
+				t.Error(err)
+			}
+			if occurs(t, dir, deletedText) {
+				t.Error("a deleted session is still in a file")
+			}
+		})
+	}
+}
+
+// killWriter kills a process that writes again and again, and checks that all that was acknowledged is there.
+func killWriter(t *testing.T, what, dir string) {
 	const kills = 20
-	dir := t.TempDir()
 	var acked [killWriters]uint64
 	total := 0
 	for kill := range kills {
-		cmd, lines, _ := startChild(t, "write", dir)
+		cmd, lines, _ := startChild(t, what, dir)
 		acks := killWriters + rand.IntN(60) // until the kill; what the child does meanwhile is the random part
 		for seen := 0; lines.Scan(); {
 			var w int

@@ -32,7 +32,11 @@ type Store struct {
 	armed   bool                             // due runs, or has run and not been heeded
 	due     *time.Timer
 
-	work chan struct{} // buffer 1: there is something in queue, or growth is due
+	work  chan struct{} // buffer 1: there is something in queue, or growth is due
+	alone chan func()   // what the writer runs while nothing is written
+
+	copies chan struct{} // buffer 1: has a token while the file is copied or rewritten
+
 	stop chan struct{} // closed by Close
 	done chan struct{} // closed by the writer
 

@@ -45,6 +45,10 @@ func (h *host) local() *rpc.Local {
 			report, err := store.Check(ctx)
 			return rpc.NewStoreReport(report), err
 		}
+		local.Compact = func(ctx context.Context) (door.Compaction, error) {
+			before, after, err := store.Compact(ctx)
+			return door.Compaction{Before: rpc.NewStoreReport(before), After: rpc.NewStoreReport(after)}, err
+		}
 	}
 	return local
 }

@@ -54,17 +54,36 @@ func (d *Doctor) checkInUse(ctx context.Context, dir string, link *door.Link) bo
 	return d.Store("store", filepath.Join(dir, "thinkd.db"), report)
 }
 
-// Compact rewrites the store without its free space. No daemon may run. The end of ctx ends it, and the store stays as it was.
+// Compact rewrites the store without its free space, and so without what was deleted. A daemon that runs does it. The end of ctx ends it,
+// and the store stays as it was.
 func (d *Doctor) Compact(ctx context.Context) error {
 	dir, err := d.Options.Data()
 	if err != nil {
 		return err
 	}
-	before, after, err := bolt.Compact(ctx, filepath.Join(dir, "thinkd.db"))
+	c, err := compact(ctx, dir)
 	if err != nil {
 		return err
 	}
 	d.Finding("store", nil, fmt.Sprintf("rewritten: %d KiB, of which %d KiB were free, are now %d KiB; %d sessions, %d entries",
-		before.Size>>10, before.Free>>10, after.Size>>10, after.Sessions, after.Entries))
-	return nil
+		c.Before.Size>>10, c.Before.Free>>10, c.After.Size>>10, c.After.Sessions, c.After.Entries))
+	kept, err := filepath.Glob(filepath.Join(dir, "thinkd.db.format-*"))
+	for _, path := range kept {
+		d.Finding("store", nil, path+" is the store from before an upgrade. It still has what was deleted since: remove it")
+	}
+	return err
+}
+
+func compact(ctx context.Context, dir string) (door.Compaction, error) {
+	link, err := daemon.Greet(ctx, dir)
+	if err != nil { // no daemon runs
+		before, after, err := bolt.Compact(ctx, filepath.Join(dir, "thinkd.db"))
+		return door.Compaction{Before: rpc.NewStoreReport(before), After: rpc.NewStoreReport(after)}, err
+	}
+	stop := context.AfterFunc(ctx, func() { link.Close() })
+	c, err := link.Compact()
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	return c, errors.Join(err, link.Close())
 }
