@@ -204,6 +204,8 @@ type Session struct {
 	Shared   []Span                     `json:"shared,omitempty"`     // of a fork: what comes before its own log, in order
 	Pinned   []MessageID                `json:"pinned,omitempty"`     // messages that later summaries keep word for word, sorted
 	Reserved *Reserved                  `json:"reserved,omitempty"`   // by the model call that runs; nil: the log has none
+
+	Ephemeral bool `json:"ephemeral,omitempty"` // fixed: it is in memory alone, and ends with the process
 }
 
 // Warm says which vendor's cache has the conversation, as the last call left it.

@@ -39,6 +39,7 @@ var allowed = map[string][]string{
 	"session/mem":         {"provider", "session"},
 	"session/bolt":        {"provider", "provider/durable", "session", "session/bolt/page", "session/tool"},
 	"session/blob":        {"provider", "provider/durable", "session"},
+	"session/ephemeral":   {"provider", "session", "session/mem"},
 	"session/storetest":   {"provider", "provider/testgo", "session", "session/tool"},
 	"agent/feed":          {"agent/tool/approval", "provider", "session", "session/tool"},
 	"agent/feed/feedtest": {"agent/feed"},
