@@ -114,6 +114,41 @@ func ParseDisplay(word string) (Display, error) {
 	return "", fmt.Errorf("unknown display %q; known: %s", word, strings.Join(Display("").Words(), ", "))
 }
 
+// ThinkingStorage says what a session keeps of its models' thinking.
+type ThinkingStorage string
+
+const (
+	StoreFull   ThinkingStorage = "full"   // all of it; the default
+	StoreOpaque ThinkingStorage = "opaque" // what the vendor wants back, and no readable text
+	StoreNone   ThinkingStorage = "none"   // nothing, and no vendor gets any back
+)
+
+// Words lists all choices.
+func (ThinkingStorage) Words() []string { return Words(StoreFull, StoreOpaque, StoreNone) }
+
+// ParseThinkingStorage reads a client's word; the empty word stays empty, which means full.
+func ParseThinkingStorage(word string) (ThinkingStorage, error) {
+	if s := ThinkingStorage(word); word == "" || IsWord(s) {
+		return s, nil
+	}
+	return "", fmt.Errorf("unknown storage of thinking %q; known: %s", word, strings.Join(ThinkingStorage("").Words(), ", "))
+}
+
+// StorageError refuses a model in a session, because of what the session keeps of thinking.
+type StorageError struct {
+	Storage ThinkingStorage
+	Model   string
+	Valid   []ThinkingStorage // with the model
+}
+
+func (e *StorageError) Error() string {
+	list := make([]string, len(e.Valid))
+	for i, s := range e.Valid {
+		list[i] = string(s)
+	}
+	return fmt.Sprintf("model %s cannot be used with %q; with it a session can have: %s", e.Model, e.Storage, strings.Join(list, ", "))
+}
+
 // ControlKind is how a model's thinking is controlled.
 type ControlKind string
 

@@ -48,6 +48,10 @@ type Request struct {
 	//	ollama      nothing: the API has no such member
 	NoTools bool
 
+	// Opaque says that thinking is kept without readable text. The decision's display is omitted. If text comes nevertheless, the
+	// block ends without a State, because its vendor would not take the State back without the text.
+	Opaque bool
+
 	Whole bool // the vendor is not to shorten what it is sent, whatever the operator has it do: a summary is of all of it
 
 	// Input is about how many tokens the request has; 0: not known. Counted says that the vendor counted most of them, and

@@ -46,6 +46,7 @@ var allowed = map[string][]string{
 	"agent/relay":         {"provider"},
 	"agent/budget":        {"provider"},
 	"agent/egress":        {"provider"},
+	"agent/privacy":       {"provider", "session"},
 	"agent/fallback":      {"provider", "session"},
 	"agent/gate":          {"agent/budget", "provider", "session"},
 	"agent/transcript":    {"provider", "session", "session/tool"},

@@ -21,13 +21,14 @@ type reply struct {
 	stencil exchange.Stencil // of the delta before, which grew this part:
 	grown   *part
 	begun   bool // message_start came
+	opaque  bool // see [provider.Request]
 	usage   usage
 	stop    provider.Stop
 }
 
 // Reply begins to read an answer. The account is the organization that the answer names.
 func (c *call) Reply(a *exchange.Answer) exchange.Reply {
-	r := &reply{Answer: a, api: c.api, blocks: map[int64]*part{}, origin: a.Origin(c.req.Model.ID), stop: a.Stop(c.req.Model.ID)}
+	r := &reply{Answer: a, api: c.api, blocks: map[int64]*part{}, origin: a.Origin(c.req.Model.ID), stop: a.Stop(c.req.Model.ID), opaque: c.req.Opaque}
 	r.origin.Account = cmp.Or(a.Header().Get("anthropic-organization-id"), r.origin.Account)
 	return r
 }

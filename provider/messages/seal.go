@@ -103,6 +103,9 @@ func (r *reply) sealThinking(p *part) (provider.Block, error) {
 	case !r.api.host.Unsigned:
 		return b, nil
 	}
+	if r.opaque && b.Text != "" {
+		return b, nil
+	}
 	b.Signed = true
 	var err error
 	b.State, err = r.state(p, object)

@@ -35,7 +35,11 @@ func (r *reply) openPart(it *item, kind string, index int64) (*shown, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.end(it, last, provider.State{Origin: r.origin, Data: data}, false); err != nil {
+		state := provider.State{Origin: r.origin, Data: data}
+		if r.opaque && it.kind == "reasoning" {
+			state = provider.State{}
+		}
+		if err := r.end(it, last, state, false); err != nil {
 			return nil, err
 		}
 	}

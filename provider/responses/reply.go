@@ -28,12 +28,13 @@ type reply struct {
 	grown   *shown
 	called  bool // a tool call was sealed
 	refused bool // the model refused, in its own words
+	opaque  bool // see [provider.Request]
 	stop    provider.Stop
 }
 
 // Reply begins to read an answer.
 func (c *call) Reply(a *exchange.Answer) exchange.Reply {
-	return &reply{Answer: a, api: c.api, model: c.model, at: map[int64]*item{}, origin: a.Origin(c.model), stop: a.Stop(c.model)}
+	return &reply{Answer: a, api: c.api, model: c.model, at: map[int64]*item{}, origin: a.Origin(c.model), stop: a.Stop(c.model), opaque: c.opaque}
 }
 
 // item is an item of the answer while it comes.

@@ -22,6 +22,7 @@ type call struct {
 	summary bool   // a summary was asked for
 	changes int    // of effort inside of the conversation
 	effort  string // that was asked for, where the host may not have it; empty: none
+	opaque  bool   // see [provider.Request]
 }
 
 type body struct {
@@ -66,7 +67,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if req.Whole {
 		b.Context = nil
 	}
-	own := &call{api: a, model: req.Model.ID, last: h.last, summary: c.Reasoning != nil && c.Reasoning.Summary != "", changes: h.changes}
+	own := &call{api: a, model: req.Model.ID, last: h.last, summary: c.Reasoning != nil && c.Reasoning.Summary != "", changes: h.changes, opaque: req.Opaque}
 	if c.Reasoning != nil {
 		own.effort = c.Reasoning.Effort
 	}

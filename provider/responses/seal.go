@@ -74,6 +74,9 @@ func (r *reply) seal(it *item, object gjson.Result) error {
 	if object.Exists() {
 		state = provider.State{Origin: r.origin, Data: json.RawMessage(object.Raw)}
 	}
+	if r.opaque && it.kind == "reasoning" && readable(object) {
+		state = provider.State{}
+	}
 	if !state.IsZero() && it.kind == "reasoning" && object.Get("encrypted_content").Str == "" {
 		state.Origin.Model = r.model // in the open it is for this model alone, whatever the host calls it
 	}
@@ -90,6 +93,11 @@ func (r *reply) seal(it *item, object gjson.Result) error {
 		return err
 	}
 	return r.Emit(provider.End{Index: p.number, Block: provider.Opaque{State: state}})
+}
+
+// readable reports whether an item of reasoning has text that people can read.
+func readable(object gjson.Result) bool {
+	return len(object.Get("summary").Array()) > 0 || len(object.Get("content").Array()) > 0
 }
 
 // sealParts shows what the deltas left out of an item's parts, and ends the last one with the item. An item without

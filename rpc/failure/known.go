@@ -25,6 +25,11 @@ func Known(err error) *conn.Error {
 	if e, ok := errors.AsType[*provider.LevelError](err); ok {
 		return &conn.Error{Code: conn.CodeLevel, Message: e.Error(), Data: map[string]any{"thinking_levels": e.Supported}}
 	}
+	if e, ok := errors.AsType[*provider.StorageError](err); ok {
+		refused := conn.InvalidParams("thinking_storage", "%v", e)
+		refused.Data["model"], refused.Data["valid"] = e.Model, e.Valid
+		return refused
+	}
 	if e, ok := errors.AsType[*provider.Error](err); ok {
 		return providerError(e)
 	}
