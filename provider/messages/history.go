@@ -150,6 +150,12 @@ func thinksFirst(list []message) bool {
 	return first < len(list) && len(list[first].Content) > 0 && isThinking(list[first].Content[0])
 }
 
+// unopened reports whether a list ends in the results of a round that does not begin with thinking: another model made its
+// calls, or this one while its thinking was off. With a budget the API refuses to continue such a round.
+func unopened(list []message) bool {
+	return len(list) > 0 && answers(list[len(list)-1]) && !thinksFirst(list)
+}
+
 // answers reports whether a message has results of calls.
 func answers(m message) bool {
 	return slices.ContainsFunc(m.Content, func(b any) bool {

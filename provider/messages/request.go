@@ -62,6 +62,11 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The thinking of another model cannot go in front of its calls, so the rest of the round does without a budget.
+	without := c.Thinking != nil && c.Thinking.Budget > 0 && unopened(msgs)
+	if without {
+		c.Thinking = &thinking{Type: "disabled"}
+	}
 	b := body{
 		Model: req.Model.ID, MaxTokens: a.caller.Fit(req, cmp.Or(exchange.MaxOutput(req), unknownOutput)), Stream: true,
 		Messages: msgs, Context: a.managed(req), control: c, asked: askedOf(req),
@@ -95,6 +100,9 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	out.LeftOut(b.stripSampling(req), req.Model.ID)
 	if shrunk != "" {
 		out.Override("%s", shrunk)
+	}
+	if without {
+		out.Override("thinking is off for this call: %s cannot start to think between a tool call and its answer to the result", req.Model.ID)
 	}
 	if h.closed {
 		out.Notices = append(out.Notices, provider.Notice{Kind: provider.NoticeRepaired,

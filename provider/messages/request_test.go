@@ -371,7 +371,8 @@ func TestInterruptedRound(t *testing.T) {
 		want    []string
 		told    int
 	}{
-		{provider.Control{Mode: provider.ModeBudget, Budget: 2000}, []string{"user", "assistant", "user", "assistant", "user", "assistant", "user"}, 1},
+		// The second round is not over: the other notice says that thinking is off.
+		{provider.Control{Mode: provider.ModeBudget, Budget: 2000}, []string{"user", "assistant", "user", "assistant", "user", "assistant", "user"}, 2},
 		{provider.Control{Mode: provider.ModeOn}, []string{"user", "assistant", "user", "user", "assistant", "user"}, 0},
 	} {
 		a := &providertest.Host{Body: done}

@@ -1,7 +1,9 @@
 package messages_test
 
 import (
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,5 +156,52 @@ func TestSteeringWithABudget(t *testing.T) {
 	}
 	if len(history) < 6 {
 		t.Errorf("the loop ended early: %d messages", len(history))
+	}
+}
+
+// A model with a budget that takes over right behind the results of another model's tool calls answers without thinking, says
+// so, and thinks again in the next turn.
+func TestTakeoverInsideRound(t *testing.T) {
+	api, server := simulated(t)
+	decision := provider.Decision{Control: provider.Control{Mode: provider.ModeBudget, Budget: 4096}}
+	foreign := provider.State{Origin: provider.Origin{API: "responses", Vendor: "openai", Model: "gpt"}, Data: json.RawMessage(`{"type":"function_call"}`)}
+	call := provider.ToolCall{ID: "c1", Name: "read", Input: json.RawMessage(`{"path":"a"}`), State: foreign}
+	history := []provider.Message{providertest.User("Read it. [[sim: tool=read rounds=3]]"),
+		{Role: provider.Assistant, Blocks: provider.Blocks{call}}, providertest.Results(provider.Blocks{call}, "package a")}
+	ask := func() provider.StopReason {
+		t.Helper()
+		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: model("claude-haiku-4-5-20251001", budget),
+			Tools: providertest.ReadTool, Messages: history, Decision: decision}))
+		if reply.Err != nil {
+			t.Fatal(reply.Err)
+		}
+		inside := provider.KindOf(history[len(history)-1].Blocks[0]) == provider.KindToolResult
+		requests := server.Requests()
+		body := string(requests[len(requests)-1].Body)
+		if off := strings.Contains(body, `"thinking":{"type":"disabled"}`); off != inside {
+			t.Errorf("inside of the round: %t, thinking off: %t", inside, off)
+		}
+		said := slices.ContainsFunc(reply.Notices, func(n provider.Notice) bool {
+			return n.Kind == provider.NoticeOverride && strings.Contains(n.Text, "thinking is off for this call")
+		})
+		if said != inside {
+			t.Errorf("inside of the round: %t, notices %+v", inside, reply.Notices)
+		}
+		history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
+		if reply.Stop.Reason == provider.StopToolUse {
+			history = append(history, providertest.Results(reply.Blocks, "package a"))
+		}
+		return reply.Stop.Reason
+	}
+	asked := 1
+	for ; ask() == provider.StopToolUse && asked < 6; asked++ {
+	}
+	if asked < 2 {
+		t.Errorf("the round ended after %d calls of the model", asked)
+	}
+	history = append(history, providertest.User("Thank you."))
+	ask()
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
 	}
 }
