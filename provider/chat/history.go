@@ -53,6 +53,10 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 	for i, m := range list {
 		var more []tree
 		var err error
+		if h.closes(list[:i+1]) {
+			h.closed = true
+			out = append(out, tree{"role": "user", "content": goOn})
+		}
 		if m.Role == provider.Assistant {
 			h.calls.Answered()
 			more, calls, err = h.assistant(i, m)
@@ -64,10 +68,46 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 		}
 		out = append(out, more...)
 	}
+	if h.borrowed(list) {
+		h.closed = true
+		out = append(out, tree{"role": "user", "content": goOn})
+	}
 	if h.dialect.alternates(h.model) {
 		out = alternate(out)
 	}
 	return out, nil
+}
+
+// closes reports whether a sentence of the user goes in front of the last message of a list: it is the model's own, and
+// continues a tool loop behind another model's calls. The sentence stays in each later request, so the prefix does not change.
+func (h *history) closes(list []provider.Message) bool {
+	last := list[len(list)-1]
+	return last.Role == provider.Assistant && h.ownStep(last) && h.borrowed(list[:len(list)-1])
+}
+
+// borrowed reports whether a list ends in the results of calls that another model made, behind which the model that is asked
+// refuses to continue: it wants opaque data of its own with each call since the user spoke last (docs: thought-signatures).
+func (h *history) borrowed(list []provider.Message) bool {
+	if !slices.Contains(h.dialect.Echo.ClosesRounds, family(h.model)) || strings.Contains(h.model, "gemini-2") { // the older ones do not look
+		return false
+	}
+	for _, m := range slices.Backward(list) {
+		switch {
+		case m.Role == provider.Assistant:
+			return slices.ContainsFunc(m.Blocks, isCall) && !h.ownStep(m)
+		case slices.ContainsFunc(m.Blocks, speaks):
+			return false
+		}
+	}
+	return false
+}
+
+func isCall(b provider.Block) bool { return provider.KindOf(b) == provider.KindToolCall }
+
+// ownStep reports whether a message carries something that a model of this family, on this host, left on it.
+func (h *history) ownStep(m provider.Message) bool {
+	own := func(s provider.State) bool { return h.own(s) && h.bound(s.Origin) }
+	return own(m.State) || slices.ContainsFunc(m.Blocks, func(b provider.Block) bool { return own(provider.StateOf(b)) })
 }
 
 // user writes results first, one message each and in the order of the calls, as the API demands; then what was said.

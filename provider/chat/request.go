@@ -70,6 +70,10 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		own.limit = a.caller.Fit(req, most)
 		out.Limit, body[field] = own.limit, own.limit
 	}
+	if h.closed {
+		out.Notices = append(out.Notices, provider.Notice{Kind: provider.NoticeRepaired,
+			Text: fmt.Sprintf("tool calls of another model are sent as over: %s would refuse to continue behind them", req.Model.ID)})
+	}
 	lost := d.options(req, body)
 	if body.has("response_format") && req.Options.Output == provider.OutputJSON {
 		if err := sayJSON(messages); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -470,6 +471,48 @@ func TestLocalBudgets(t *testing.T) {
 		server.ServeHTTP(w, req)
 		if w.Code != http.StatusBadRequest || len(server.Refusals()) != before+1 {
 			t.Errorf("%s takes %s: %d %s", dialect, body, w.Code, w.Body)
+		}
+	}
+}
+
+// Each model continues a tool loop behind another model's calls at once. Gemini behind Copilot and OpenRouter takes nothing in
+// place of its opaque data: a sentence of the user closes the loop, a notice reports it, and the next request begins with the
+// bytes of the one before.
+func TestTakeoverInsideLoop(t *testing.T) {
+	foreign := provider.State{Origin: provider.Origin{API: "responses", Vendor: "openai", Model: "gpt"}, Data: json.RawMessage(`{"type":"function_call"}`)}
+	for _, s := range seats {
+		server, open := simulator(t)
+		call := provider.ToolCall{ID: "abcdefghi", Name: "read", Input: json.RawMessage(`{"path":"a"}`), State: foreign}
+		history := []provider.Message{providertest.User("Read it."),
+			{Role: provider.Assistant, Blocks: provider.Blocks{call}}, providertest.Results(provider.Blocks{call}, "package a")}
+		closes := s.dialect == "copilot" && strings.HasPrefix(s.model.ID, "gemini") || s.dialect == "openrouter" && strings.HasPrefix(s.model.ID, "google")
+		before := ""
+		for range 2 {
+			server.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: "Read the other file as well, and then compare the two."},
+				{Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path":"b"}`)}}})
+			reply := providertest.Check(t, open(s.dialect).Stream(t.Context(), &provider.Request{Model: s.model, Tools: readTool, Messages: history,
+				Decision: provider.Decision{Control: s.control}}))
+			if reply.Err != nil {
+				t.Errorf("%s %s: %v", s.dialect, s.model.ID, reply.Err)
+				break
+			}
+			requests := server.Requests()
+			list := gjson.GetBytes(requests[len(requests)-1].Body, "messages").Raw
+			if closes && !strings.HasPrefix(list, strings.TrimSuffix(before, "]")) {
+				t.Errorf("%s %s: the prefix changed:\n%s\n%s", s.dialect, s.model.ID, before, list)
+			}
+			before = list
+			if got := slices.ContainsFunc(reply.Notices, func(n provider.Notice) bool { return n.Kind == provider.NoticeRepaired }); got != closes {
+				t.Errorf("%s %s: notices %+v, want the loop closed: %t", s.dialect, s.model.ID, reply.Notices, closes)
+			}
+			history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks, State: reply.Stop.State}, providertest.Results(reply.Blocks, "package a"))
+			if reply.Stop.Reason != provider.StopToolUse {
+				t.Errorf("%s %s: stopped by %s, want a tool call", s.dialect, s.model.ID, reply.Stop.Reason)
+				break
+			}
+		}
+		if refused := server.Refusals(); len(refused) > 0 {
+			t.Errorf("%s %s: refused: %+v", s.dialect, s.model.ID, refused)
 		}
 	}
 }
