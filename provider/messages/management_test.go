@@ -41,6 +41,24 @@ func TestManagementOnTheWire(t *testing.T) {
 	}
 }
 
+// Edits that clear thinking are left out while thinking is off, because they would be refused.
+func TestManagementWithoutThinking(t *testing.T) {
+	for _, test := range []struct{ management, want string }{
+		{`{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`, ""},
+		{`{"edits":[{"type":"clear_thinking_20251015","keep":"all"},{"type":"compact_20260112"}]}`, `{"edits":[{"type":"compact_20260112"}]}`},
+		{`{"edits":[{"type":"compact_20260112"}]}`, `{"edits":[{"type":"compact_20260112"}]}`},
+	} {
+		sent := &providertest.Host{Body: done}
+		api := messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"),
+			Context: json.RawMessage(test.management), Client: exchange.NewClient(sent)}, messages.Host{})
+		providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: model("claude-haiku-4-5", budget), Messages: said(),
+			Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOff}}}))
+		if got := gjson.GetBytes(sent.Sent, "context_management").Raw; got != test.want {
+			t.Errorf("sent %s, want %s", got, test.want)
+		}
+	}
+}
+
 // A conversation that the vendor shortens by itself: blocks of compaction go back in their place, a pause for one goes
 // on, and with the switch off again nothing is refused.
 func TestManagedConversation(t *testing.T) {

@@ -62,14 +62,16 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The thinking of another model cannot go in front of its calls, so the rest of the round does without a budget.
+	// Such a round goes on without thinking until it is over: the thinking of another model cannot go in front of its calls, and the
+	// refusal itself says "to avoid this requirement, disable thinking". A round is one turn with one way to think (docs:
+	// thinking-tool-workflows).
 	without := c.Thinking != nil && c.Thinking.Budget > 0 && unopened(msgs)
 	if without {
 		c.Thinking = &thinking{Type: "disabled"}
 	}
 	b := body{
 		Model: req.Model.ID, MaxTokens: a.caller.Fit(req, cmp.Or(exchange.MaxOutput(req), unknownOutput)), Stream: true,
-		Messages: msgs, Context: a.managed(req), control: c, asked: askedOf(req),
+		Messages: msgs, Context: a.managed(req, c.Thinking), control: c, asked: askedOf(req),
 	}
 	shrunk := b.shrink(len(req.Tools) > 0 && a.host.takes(betaInterleaved))
 	for _, member := range exchange.Withheld(req, wireAPI) {

@@ -40,6 +40,9 @@ func (c *call) read(v any, s sim.Sealer) error {
 	if err := c.readThinking(f.Take("thinking")); err != nil {
 		return err
 	}
+	if c.edits.clears && c.thinking.kind == "disabled" {
+		return invalid("context_management: `clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive")
+	}
 	if err := c.readEffort(f.Take("output_config")); err != nil {
 		return err
 	}

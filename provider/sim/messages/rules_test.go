@@ -48,6 +48,8 @@ var rules = []rule{
 		breaks: managed(obj{"type": "compact_20260112"}, obj{"type": "clear_thinking_20251015"}), says: "must be the first entry of `edits`"},
 	{name: "turns to keep", with: simtest.Header("anthropic-beta", betaEdits), keeps: managed(obj{"type": "clear_thinking_20251015", "keep": obj{"type": "thinking_turns", "value": 1}}),
 		breaks: managed(obj{"type": "clear_thinking_20251015", "keep": obj{"type": "thinking_turns", "value": 0}}), says: "keep.value: Input should be greater"},
+	{name: "no clearing without thinking", with: simtest.Header("anthropic-beta", betaEdits), keeps: simtest.Merged(managed(obj{"type": "clear_thinking_20251015"}), obj{"model": "claude-haiku-4-5", "thinking": obj{"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2000}),
+		breaks: simtest.Merged(managed(obj{"type": "clear_thinking_20251015"}), obj{"model": "claude-haiku-4-5", "thinking": obj{"type": "disabled"}}), says: "strategy requires `thinking` to be enabled or adaptive"},
 	{name: "compaction needs its beta", with: simtest.Header("anthropic-beta", betaCompact), keeps: managed(obj{"type": "compact_20260112"}),
 		breaks: managed(obj{"type": "compact_20260112"}), wrong: simtest.Header("anthropic-beta", betaEdits), says: "Input tag 'compact_20260112'"},
 	{name: "no other compaction", with: simtest.Header("anthropic-beta", betaCompact+","+betaCompactLater), keeps: managed(obj{"type": "compact_20260112", "pause_after_compaction": true}),
