@@ -158,9 +158,8 @@ type EchoRule struct {
 	StripFields []string `json:"strip_fields,omitempty"` // never on a message, whatever came
 	// CallPlaceholder is put on the first call of a message in the tool loop that has nothing of the host's own.
 	CallPlaceholder object `json:"call_placeholder,omitempty"`
-	// ClosesRounds lists families of models that refuse to continue a tool loop behind another model's calls, on a host that
-	// takes nothing in place of their opaque data. A sentence of the user closes such a loop.
-	ClosesRounds []string `json:"closes_rounds,omitempty"`
+	// ClosesLoops lists words in the ids of models that refuse to continue a tool loop behind another model's calls: see closeLoops.
+	ClosesLoops []string `json:"closes_loops,omitempty"`
 }
 
 // MessageForm is how messages are spelt.

@@ -272,7 +272,7 @@ type history struct {
 	model       string
 	placeholder bool // PlaceholderReasoning is in effect
 	strip       bool // StripOpaque is in effect
-	closed      bool // a tool loop was closed behind another model's calls
+	closed      bool // the tool loop that the request ends in was closed behind another model's calls
 	lastUser    int  // the last message in which a user speaks, -1 if there is none
 
 	count   provider.Conversion

@@ -53,10 +53,6 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 	for i, m := range list {
 		var more []tree
 		var err error
-		if h.closes(list[:i+1]) {
-			h.closed = true
-			out = append(out, tree{"role": "user", "content": goOn})
-		}
 		if m.Role == provider.Assistant {
 			h.calls.Answered()
 			more, calls, err = h.assistant(i, m)
@@ -68,9 +64,8 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 		}
 		out = append(out, more...)
 	}
-	if h.borrowed(list) {
-		h.closed = true
-		out = append(out, tree{"role": "user", "content": goOn})
+	if h.dialect.closesLoops(h.model) {
+		out, h.closed = h.closeLoops(out)
 	}
 	if h.dialect.alternates(h.model) {
 		out = alternate(out)
@@ -78,36 +73,50 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 	return out, nil
 }
 
-// closes reports whether a sentence of the user goes in front of the last message of a list: it is the model's own, and
-// continues a tool loop behind another model's calls. The sentence stays in each later request, so the prefix does not change.
-func (h *history) closes(list []provider.Message) bool {
-	last := list[len(list)-1]
-	return last.Role == provider.Assistant && h.ownStep(last) && h.borrowed(list[:len(list)-1])
+// closesLoops reports whether a model refuses to continue a tool loop behind another model's calls, on a host that documents nothing in
+// place of the data that it wants.
+func (d *Dialect) closesLoops(model string) bool {
+	model = strings.ToLower(model)
+	return slices.ContainsFunc(d.Echo.ClosesLoops, func(word string) bool { return strings.Contains(model, word) })
 }
 
-// borrowed reports whether a list ends in the results of calls that another model made, behind which the model that is asked
-// refuses to continue: it wants opaque data of its own with each call since the user spoke last (docs: thought-signatures).
-func (h *history) borrowed(list []provider.Message) bool {
-	if !slices.Contains(h.dialect.Echo.ClosesRounds, family(h.model)) || strings.Contains(h.model, "gemini-2") { // the older ones do not look
-		return false
-	}
-	for _, m := range slices.Backward(list) {
+// closeLoops ends tool loops whose calls have no data of the model that is asked, where it takes over: behind their results, the model
+// says a word, and the user another one or the next prompt. now is true if it ends the loop that the list ends in. What it puts in
+// depends on the message behind it alone, and stays in each later request, so the prefix does not change.
+//
+// Google documents the rule for Gemini 3: the first call of each step since the user spoke last needs its signature, and earlier turns
+// need none (docs: ai.google.dev, thought-signatures). Users report it of Gemini 2.5 as well (rowboatlabs/rowboat#694). Google's own
+// API takes a placeholder. OpenRouter and Copilot document none; some clients send it inside of OpenRouter's reasoning_details, and
+// were refused at times (RooCodeInc/Roo-Code#10640, #10759). The model's word is there because a prompt that is joined with results
+// into one content begins no turn (google-gemini/gemini-cli#28565), and a host may join them.
+func (h *history) closeLoops(list []tree) (out []tree, now bool) {
+	word, prompt := tree{"role": "assistant", "content": goneOn}, tree{"role": "user", "content": goOn}
+	borrowed, before := false, "" // whether the last calls lack the data, and the role before
+	for _, m := range list {
+		role, _ := m["role"].(string)
 		switch {
-		case m.Role == provider.Assistant:
-			return slices.ContainsFunc(m.Blocks, isCall) && !h.ownStep(m)
-		case slices.ContainsFunc(m.Blocks, speaks):
-			return false
+		case !borrowed || before != "tool":
+		case role == "user":
+			out = append(out, word)
+		case role == "assistant" && h.marked(m):
+			out = append(out, word, prompt)
 		}
+		if role == "assistant" {
+			borrowed = m["tool_calls"] != nil && !h.marked(m)
+		}
+		out, before = append(out, m), role
 	}
-	return false
+	if borrowed && before == "tool" {
+		return append(out, word, prompt), true
+	}
+	return out, false
 }
 
-func isCall(b provider.Block) bool { return provider.KindOf(b) == provider.KindToolCall }
-
-// ownStep reports whether a message carries something that a model of this family, on this host, left on it.
-func (h *history) ownStep(m provider.Message) bool {
-	own := func(s provider.State) bool { return h.own(s) && h.bound(s.Origin) }
-	return own(m.State) || slices.ContainsFunc(m.Blocks, func(b provider.Block) bool { return own(provider.StateOf(b)) })
+// marked reports whether an answer goes back with data of the model that is asked.
+func (h *history) marked(m tree) bool {
+	form := h.dialect.Response
+	details, _ := m[form.DetailsField].([]json.RawMessage)
+	return len(details) > 0 || m[form.OpaqueField] != nil
 }
 
 // user writes results first, one message each and in the order of the calls, as the API demands; then what was said.
@@ -360,8 +369,8 @@ func shortID(id string, n int) string {
 
 // What is put between two messages that a host refuses side by side. The model has said neither.
 const (
-	goneOn = "OK."    // of the model, between what a tool returned and what a user says
-	goOn   = "Go on." // of a user, between two answers
+	goneOn = "OK."    // of the model, behind what a tool returned
+	goOn   = "Go on." // of a user, in front of an answer
 )
 
 // strictTemplates are models whose chat templates refuse two messages of one role in a row, on every host. Mistral's

@@ -475,44 +475,52 @@ func TestLocalBudgets(t *testing.T) {
 	}
 }
 
-// Each model continues a tool loop behind another model's calls at once. Gemini behind Copilot and OpenRouter takes nothing in
-// place of its opaque data: a sentence of the user closes the loop, a notice reports it, and the next request begins with the
-// bytes of the one before.
+// Each model takes over a tool loop behind another model's calls: at once, or with a prompt behind their results. Gemini behind Copilot
+// and OpenRouter takes nothing in place of its opaque data: the loop is closed, a notice reports it, and the next request begins with
+// the bytes of the one before.
 func TestTakeoverInsideLoop(t *testing.T) {
 	foreign := provider.State{Origin: provider.Origin{API: "responses", Vendor: "openai", Model: "gpt"}, Data: json.RawMessage(`{"type":"function_call"}`)}
+	call := provider.ToolCall{ID: "abcdefghi", Name: "read", Input: json.RawMessage(`{"path":"a"}`), State: foreign}
+	said := provider.Message{Role: provider.Assistant, Blocks: provider.Blocks{call}}
+	both := providertest.Results(provider.Blocks{call}, "package a")
+	both.Blocks = append(both.Blocks, provider.Text{Text: "And the next one."})
 	for _, s := range seats {
-		server, open := simulator(t)
-		call := provider.ToolCall{ID: "abcdefghi", Name: "read", Input: json.RawMessage(`{"path":"a"}`), State: foreign}
-		history := []provider.Message{providertest.User("Read it."),
-			{Role: provider.Assistant, Blocks: provider.Blocks{call}}, providertest.Results(provider.Blocks{call}, "package a")}
-		closes := s.dialect == "copilot" && strings.HasPrefix(s.model.ID, "gemini") || s.dialect == "openrouter" && strings.HasPrefix(s.model.ID, "google")
-		before := ""
-		for range 2 {
-			server.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: "Read the other file as well, and then compare the two."},
-				{Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path":"b"}`)}}})
-			reply := providertest.Check(t, open(s.dialect).Stream(t.Context(), &provider.Request{Model: s.model, Tools: readTool, Messages: history,
-				Decision: provider.Decision{Control: s.control}}))
-			if reply.Err != nil {
-				t.Errorf("%s %s: %v", s.dialect, s.model.ID, reply.Err)
-				break
-			}
-			requests := server.Requests()
-			list := gjson.GetBytes(requests[len(requests)-1].Body, "messages").Raw
-			if closes && !strings.HasPrefix(list, strings.TrimSuffix(before, "]")) {
-				t.Errorf("%s %s: the prefix changed:\n%s\n%s", s.dialect, s.model.ID, before, list)
-			}
-			before = list
-			if got := slices.ContainsFunc(reply.Notices, func(n provider.Notice) bool { return n.Kind == provider.NoticeRepaired }); got != closes {
-				t.Errorf("%s %s: notices %+v, want the loop closed: %t", s.dialect, s.model.ID, reply.Notices, closes)
-			}
-			history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks, State: reply.Stop.State}, providertest.Results(reply.Blocks, "package a"))
-			if reply.Stop.Reason != provider.StopToolUse {
-				t.Errorf("%s %s: stopped by %s, want a tool call", s.dialect, s.model.ID, reply.Stop.Reason)
-				break
-			}
+		gemini := s.dialect == "copilot" && strings.HasPrefix(s.model.ID, "gemini") || s.dialect == "openrouter" && strings.HasPrefix(s.model.ID, "google")
+		for name, history := range map[string][]provider.Message{
+			"at once":                      {providertest.User("Read it."), said, providertest.Results(provider.Blocks{call}, "package a")},
+			"with a prompt":                {providertest.User("Read it."), said, providertest.Results(provider.Blocks{call}, "package a"), providertest.User("And the next one.")},
+			"with a prompt in the results": {providertest.User("Read it."), said, both},
+		} {
+			t.Run(s.dialect+" "+s.model.ID+" "+name, func(t *testing.T) { takesOver(t, s, history, gemini, gemini && name == "at once") })
 		}
-		if refused := server.Refusals(); len(refused) > 0 {
-			t.Errorf("%s %s: refused: %+v", s.dialect, s.model.ID, refused)
+	}
+}
+
+// takesOver has a model make three calls from a history on.
+func takesOver(t *testing.T, s seat, history []provider.Message, stable, closes bool) {
+	server, open := simulator(t)
+	before := ""
+	for round := range 3 {
+		server.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: "Read the other file as well, and then compare the two."},
+			{Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path":"b"}`)}}})
+		reply := providertest.Check(t, open(s.dialect).Stream(t.Context(), &provider.Request{Model: s.model, Tools: readTool, Messages: history,
+			Decision: provider.Decision{Control: s.control}}))
+		if reply.Err != nil || reply.Stop.Reason != provider.StopToolUse {
+			t.Fatalf("stopped by %s, %v", reply.Stop.Reason, reply.Err)
 		}
+		requests := server.Requests()
+		list := gjson.GetBytes(requests[len(requests)-1].Body, "messages").Raw
+		if stable && !strings.HasPrefix(list, strings.TrimSuffix(before, "]")) {
+			t.Errorf("the prefix changed:\n%s\n%s", before, list)
+		}
+		before = list
+		got := slices.ContainsFunc(reply.Notices, func(n provider.Notice) bool { return n.Kind == provider.NoticeRepaired })
+		if got != (closes && round == 0) {
+			t.Errorf("call %d has the notices %+v", round, reply.Notices)
+		}
+		history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks, State: reply.Stop.State}, providertest.Results(reply.Blocks, "package a"))
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
 	}
 }

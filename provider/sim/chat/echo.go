@@ -14,6 +14,9 @@ const bypass = "skip_thought_signature_validator"
 func (c *call) checkEcho(s sim.Sealer) error {
 	seen := map[string]bool{}
 	last := c.lastUser()
+	if c.host.details == "openrouter" || c.host.opaque {
+		last = c.lastPrompt()
+	}
 	for i, t := range c.turns {
 		if t.role != "assistant" {
 			continue

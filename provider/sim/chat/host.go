@@ -161,6 +161,18 @@ func (c *call) lastUser() int {
 	return -1
 }
 
+// lastPrompt returns the index of the user message with which the current turn began at Google, behind a gateway that joins messages
+// of one role: one that follows results directly is part of their content, with which no turn begins. It is -1 if there is none.
+// [google-gemini/gemini-cli#28565]
+func (c *call) lastPrompt() int {
+	for i := len(c.turns) - 1; i >= 0; i-- {
+		if c.turns[i].role == "user" && (i == 0 || c.turns[i-1].role != "tool") {
+			return i
+		}
+	}
+	return -1
+}
+
 var (
 	words3   = []string{"low", "medium", "high"}
 	words3x  = []string{"low", "medium", "high", "xhigh"}
