@@ -247,7 +247,7 @@ func eachString(v gjson.Result, f func(string)) {
 	}
 }
 
-var crossAll = flag.Bool("crossall", false, "have TestCrossing try every pair of models, not every thirtieth, and TestPinsOverTenSummaries every model")
+var crossAll = flag.Bool("crossall", false, "have TestCrossing and TestTakeover try every pair of models, not a few, and TestPinsOverTenSummaries every model")
 
 // TestCrossing goes from every model to every other and back, in one session with all that a history may hold. The
 // strict stand-ins of the vendors refuse nothing, and on the way back the first model has all of its own on the wire
