@@ -23,7 +23,7 @@ func (s *state) callModel() {
 		s.tell(r.ID, feed.UsageTotal{Usage: s.usage()})
 	}
 	r.calls++
-	r.tried = nil
+	r.failures = nil
 	s.newCall()
 }
 

@@ -212,6 +212,42 @@ func TestAllLinksFail(t *testing.T) {
 	})
 }
 
+// TestAllLinksWait ends or parks the turn with the earliest wait of all links, which need not be that of the last.
+func TestAllLinksWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, limit := range []time.Duration{0, 12 * time.Hour} {
+			b := chain(t, "b c", func(cfg *Config) { cfg.Limits.Park = limit })
+			id := b.session("a/m", "")
+			b.fakes["a"].scripts = []script{events(quota(3 * time.Hour))}
+			b.fakes["b"].scripts = []script{events(quota(time.Hour))}
+			b.fakes["c"].scripts = []script{events(refused(provider.KindAuth))}
+			r := b.prompted(id, text("go"))
+			if limit == 0 {
+				e := b.outcome(id, r.Turn).End
+				if e.Error == nil || e.Error.Kind != string(provider.KindRateLimit) || e.Error.RetryAfterMS != time.Hour.Milliseconds() || !strings.Contains(e.Error.Message, "c/m failed too: auth") {
+					t.Errorf("its end: %+v", e.Error)
+				}
+				b.close()
+				continue
+			}
+			p := b.parkedTurn(id)
+			if p == nil {
+				t.Fatal("the turn is not parked")
+			}
+			if in := time.Until(time.UnixMilli(p.Until)); in < time.Hour || in > time.Hour+time.Minute || p.Error.RetryAfterMS != time.Hour.Milliseconds() {
+				t.Errorf("parked for %s: %+v", in, p.Error)
+			}
+			b.fakes["c"].scripts = []script{events(refused(provider.KindAuth))}
+			b.fakes["a"].scripts = []script{events(quota(2 * time.Hour))}
+			check(t, "its end", b.outcome(id, r.Turn).End.StopReason, session.StopEndTurn)
+			if got := b.asked[len(b.asked)-1]; got != "b" {
+				t.Errorf("%s answered after %v", got, b.asked)
+			}
+			b.close()
+		}
+	})
+}
+
 // TestContinuesOnFallback keeps the text that people saw, and has the next model go on from there.
 func TestContinuesOnFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

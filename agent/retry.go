@@ -51,14 +51,26 @@ func (s *state) failed(err error) {
 			s.retryAfter(wait, pe)
 			return
 		}
-		if s.fallBack(pe) || s.park(pe) || s.tryWithout(pe) {
+		if s.fallBack(pe) || s.park(s.soonest(pe)) || s.tryWithout(pe) {
 			return
 		}
 		facts = s.unsend(pe)
 	case s.fallBack(pe):
 		return
 	}
+	if ok {
+		err = s.soonest(pe)
+	}
 	s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed, facts...)
+}
+
+// soonest is the error of a call for which all links of the chain have failed: that of the link which can be called again first.
+func (s *state) soonest(pe *provider.Error) *provider.Error {
+	r, now := s.run, s.cfg.Now()
+	if len(r.failures) == 0 || fallback.RuleOf(pe.Kind) == fallback.Never {
+		return pe
+	}
+	return fallback.Soonest(append(slices.Clip(r.failures), fallback.Failure{Link: r.link(), Err: pe, At: now}), now)
 }
 
 // repair sends the history in another form from now on, if the error names a form that is not used yet.
@@ -154,7 +166,9 @@ func (s *state) nextLink() (c choice, ok bool) {
 	set, o := s.view.Session.Settings, r.Prompt.Override
 	chain := v.chain(r.first, set, o)
 	paused := r.instead != nil && s.cfg.Now().UnixMilli() < r.instead.Until
-	tried := func(l session.Link) bool { return r.tried[l.At()] || l.At() == r.link() }
+	tried := func(l session.Link) bool {
+		return l.At() == r.link() || slices.ContainsFunc(r.failures, func(f fallback.Failure) bool { return f.Link == l.At() })
+	}
 	may := func(l session.Link) bool {
 		at, err := v.decideLink(l, r.first, set, o)
 		if at.asked = r.asked; err == nil {
@@ -201,10 +215,7 @@ func (s *state) fallBack(pe *provider.Error) bool {
 	if s.record(append(facts, fact{r.ID, session.FellBack{TurnStart: next.start(), Why: *why, Continues: seen}, nil})...) != nil {
 		return true
 	}
-	if r.tried == nil {
-		r.tried = make(map[session.Link]bool)
-	}
-	r.tried[was.link()] = true
+	r.failures = append(r.failures, fallback.Failure{Link: was.link(), Err: pe, At: s.cfg.Now()})
 	r.choice, r.reply, r.answering, r.substitute = next, reply{}, answering{}, ""
 	r.thought, r.noticed, r.overflowed, r.unsummed = false, nil, false, false
 	if r.calls = max(r.calls, 1); was.model.Provider != next.model.Provider {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/budget"
+	"github.com/thinkd/thinkd/agent/fallback"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/relay"
@@ -40,8 +41,8 @@ type turn struct {
 	tries int            // of the running model call, the first included
 	usage provider.Usage // of the calls that are over
 
-	cacheUse session.CacheUse      // by them
-	tried    map[session.Link]bool // links that failed in the running model call
+	cacheUse session.CacheUse   // by them
+	failures []fallback.Failure // of links that were tried before for the running model call
 
 	suspects *suspect.Suspects // of the running call's refusal; nil: it was not refused so far
 	trial    *session.LeftOut  // what the running call leaves out on trial; nil: nothing

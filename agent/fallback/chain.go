@@ -1,14 +1,13 @@
 package fallback
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
-
-// MaxLinks is how many fallbacks a chain may have.
-const MaxLinks = 10
 
 // Chain is the first choice and its fallbacks, in order, each model and key once. Links with the same model have the level of the
 // first of them, so that another key of a provider changes nothing else.
@@ -34,6 +33,51 @@ func Next(chain []session.Link, tried, may func(session.Link) bool) (next sessio
 		}
 	}
 	return next, false
+}
+
+// Failure is why a link could not be called, and when that was.
+type Failure struct {
+	Link session.Link
+	Err  *provider.Error
+	At   time.Time
+}
+
+// unnamed is when a link is likely to answer again whose error passes, and whose vendor names no time.
+const unnamed = time.Minute
+
+// again is when a link can be called again; ok is false if only a person can change that.
+func (f Failure) again() (at time.Time, ok bool) {
+	switch {
+	case f.Err.Hint == provider.HintFinal || RuleOf(f.Err.Kind) == Never:
+		return at, false
+	case f.Err.RetryAfter > 0:
+		return f.At.Add(f.Err.RetryAfter), true
+	case f.Err.Kind == provider.KindRateLimit, f.Err.Kind == provider.KindOverloaded, f.Err.Kind == provider.KindTransport, f.Err.Kind == provider.KindStalled:
+		return f.At.Add(unnamed), true
+	}
+	return at, false
+}
+
+// Soonest is the error of a chain whose links have all failed: that of the link that can be called again first, with the time that is
+// left until then. The text names the other links. If no link can be called again without a person, it is the last error.
+func Soonest(failures []Failure, now time.Time) *provider.Error {
+	best := len(failures) - 1
+	first, ok := failures[best].again()
+	for i, f := range failures {
+		if at, passes := f.again(); passes && (!ok || at.Before(first)) {
+			best, first, ok = i, at, true
+		}
+	}
+	err := *failures[best].Err
+	if err.RetryAfter > 0 {
+		err.RetryAfter = max(failures[best].At.Add(err.RetryAfter).Sub(now), time.Millisecond)
+	}
+	for i, f := range failures {
+		if i != best {
+			err.Message += fmt.Sprintf("; %s failed too: %s", f.Link.Model, f.Err.Kind)
+		}
+	}
+	return &err
 }
 
 // Pauses until the first choice is called again, if its vendor names no time.

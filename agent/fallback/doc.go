@@ -7,7 +7,8 @@
 //	          └──► AtOnce ─────────────────────────────────┴──► Next: the first link that was not tried for this call
 //
 // Package agent stores each switch, tells clients, and makes the calls. A session stays with the link that answered, because each
-// change voids the vendor's prompt cache and what it has encrypted. [Returns] says when it goes back.
+// change voids the vendor's prompt cache and what it has encrypted. [Returns] says when it goes back. If all links fail, [Soonest] says
+// which can be called again first.
 //
 // All of it is pure: no I/O and no clock. Inside the package, files depend in one direction: rule, chain.
 package fallback

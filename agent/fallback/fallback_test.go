@@ -139,3 +139,37 @@ func TestStays(t *testing.T) {
 		}
 	}
 }
+
+// TestSoonest reports the link that can be called again first, and the time until then.
+func TestSoonest(t *testing.T) {
+	now := time.UnixMilli(1_000_000)
+	fails := func(name string, kind provider.Kind, wait, ago time.Duration) Failure {
+		return Failure{link(name), &provider.Error{Provider: name[:1], Kind: kind, RetryAfter: wait, Message: "no"}, now.Add(-ago)}
+	}
+	for name, c := range map[string]struct {
+		failures []Failure
+		provider string
+		wait     time.Duration
+	}{
+		"the first":                {[]Failure{fails("a/1", provider.KindQuota, time.Hour, 30*time.Second), fails("b/2", provider.KindQuota, 2*time.Hour, 0)}, "a", time.Hour - 30*time.Second},
+		"the last":                 {[]Failure{fails("a/1", provider.KindQuota, 2*time.Hour, 0), fails("b/2", provider.KindRateLimit, time.Hour, 0)}, "b", time.Hour},
+		"one that passes":          {[]Failure{fails("a/1", provider.KindRateLimit, time.Hour, 0), fails("b/2", provider.KindAuth, 0, 0), fails("c/3", provider.KindQuota, 0, 0)}, "a", time.Hour},
+		"an outage without a time": {[]Failure{fails("a/1", provider.KindQuota, time.Hour, 0), fails("b/2", provider.KindTransport, 0, 0), fails("c/3", provider.KindAuth, 0, 0)}, "b", 0},
+		"a shorter time":           {[]Failure{fails("a/1", provider.KindOverloaded, 0, 0), fails("b/2", provider.KindRateLimit, 20*time.Second, 0)}, "b", 20 * time.Second},
+		"a time that is over":      {[]Failure{fails("a/1", provider.KindRateLimit, time.Second, time.Minute), fails("b/2", provider.KindAuth, 0, 0)}, "a", time.Millisecond},
+		"none":                     {[]Failure{fails("a/1", provider.KindQuota, 0, 0), fails("b/2", provider.KindAuth, 0, 0)}, "b", 0},
+	} {
+		got := Soonest(c.failures, now)
+		if got.Provider != c.provider || got.RetryAfter != c.wait {
+			t.Errorf("%s: %+v", name, got)
+		}
+		for _, f := range c.failures {
+			if names := strings.Contains(got.Message, f.Link.Model.String()+" failed too"); names != (f.Err.Provider != c.provider) {
+				t.Errorf("%s: %q", name, got.Message)
+			}
+			if f.Err.Message != "no" {
+				t.Errorf("%s: an error was changed", name)
+			}
+		}
+	}
+}
