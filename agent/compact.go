@@ -278,10 +278,7 @@ func (s *state) describe(c *compacting, text string, entry *session.Compaction) 
 		now.model = s.cfg.Catalog.Model(s.view.Session.Model.Provider, s.view.Session.Model.ID)
 	}
 	entry.ID, entry.Upto, entry.Summary = c.id, c.Passage.Upto, text+c.Passage.Verbatim
-	entry.Pinned, err = v.share(now.ref()).Pinned(entry.Upto, func(t *session.Turn) (*session.Turn, error) {
-		return s.view.Whole(context.WithoutCancel(s.ctx), s.store, t)
-	})
-	if err != nil {
+	if entry.Pinned, err = s.pinnedUpto(now, entry.Upto); err != nil {
 		return err
 	}
 	entry.Before, entry.Counted = v.size(now)
@@ -289,6 +286,13 @@ func (s *state) describe(c *compacting, text string, entry *session.Compaction) 
 	v.view = s.view.With(*entry)
 	entry.After = summary.Remaining(entry.Before, was, transcript.Weight(v.requestFor(now)))
 	return nil
+}
+
+// pinnedUpto is what a summary of the messages up to one keeps word for word.
+func (s *state) pinnedUpto(c choice, upto session.MessageID) ([]session.Pinned, error) {
+	return s.conversation().share(c.ref()).Pinned(upto, func(t *session.Turn) (*session.Turn, error) {
+		return s.view.Whole(context.WithoutCancel(s.ctx), s.store, t)
+	})
 }
 
 // stopCompaction ends a summary that a client asked for between turns.

@@ -145,7 +145,7 @@ func (v conversation) egress(providerID string) error {
 
 // quote is what the next prompt with a choice will cost, without its content. No file is read for it.
 func (v conversation) quote(c choice) quote.Quote {
-	return v.draft(c, nil).Quote(func(*provider.Request) {}).Next
+	return v.draft(c, nil, nil).Quote(func(*provider.Request) {}).Next
 }
 
 // priceFactor says how many times as much output costs at one model as at another, nil if that is not known.
@@ -507,10 +507,11 @@ func (v conversation) trace() (_ quote.Trace, ok bool) {
 	return quote.Trace{}, false
 }
 
-// draft is a quote of the next call with choice c. It is compared with a compaction of a passage before it; nil: with none.
-func (v conversation) draft(c choice, compact *transcript.Passage) *forecast.Draft {
+// draft is a quote of the next call with choice c. It is compared with a compaction of a passage before it, which keeps what is pinned;
+// nil: with none.
+func (v conversation) draft(c choice, compact *transcript.Passage, pinned []session.Pinned) *forecast.Draft {
 	return forecast.New(forecast.Source{View: v.view, Provider: c.provider, Model: c.model, Decision: c.decision, State: c.cache.State,
-		Compact: compact, Now: v.cfg.Now(), Request: func(view *session.View) *provider.Request {
+		Compact: compact, Pinned: pinned, Now: v.cfg.Now(), Request: func(view *session.View) *provider.Request {
 			as := v
 			as.view = view
 			return as.requestFor(c)

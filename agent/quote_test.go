@@ -348,6 +348,55 @@ func TestQuoteParts(t *testing.T) {
 	})
 }
 
+// TestQuotePins quotes a compaction with the messages that it keeps: the input behind the real one is as it was quoted.
+func TestQuotePins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQuoted(t, 11)
+		id := q.session("anthropic/claude-opus-5-5", provider.High)
+		var long session.MessageID
+		for i := range 6 {
+			q.scripts(true)
+			size := 800
+			if i == 1 {
+				size = 40_000
+			}
+			e, _ := q.prompts(id, provider.Blocks{provider.Text{Text: q.words(size)}})
+			if i == 1 {
+				view, err := session.Load(t.Context(), q.store, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				long = view.Turn(e.Turn).Messages[0].ID
+			}
+		}
+		prompt := provider.Blocks{provider.Text{Text: q.words(800)}}
+		without := q.quote(id, session.Override{}, prompt)
+		if _, err := q.agent(id).Pin(t.Context(), long, true); err != nil {
+			t.Fatal(err)
+		}
+		with := q.quote(id, session.Override{}, prompt)
+		if without.Compact == nil || with.Compact == nil {
+			t.Fatalf("nothing to summarise: %+v, %+v", without, with)
+		}
+		more := with.Compact.Next.Input - without.Compact.Next.Input
+		over, err := q.agent(id).Compact(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+		after := q.quote(id, session.Override{}, prompt)
+		t.Logf("quoted %d tokens behind a summary, %d with a pinned message, and %d behind the summary that was made", without.Compact.Next.Input, with.Compact.Next.Input, after.Next.Input)
+		if more < 6000 || more > 14_000 { // of 40,000 characters
+			t.Errorf("the pinned message adds %d tokens", more)
+		}
+		if diff := after.Next.Input - with.Compact.Next.Input; diff < -1500 || diff > 1500 { // the length of a summary is a guess
+			t.Errorf("the real compaction has %d tokens more than quoted", diff)
+		}
+	})
+}
+
 // TestQuoteUnknown: what is not known is not a number.
 func TestQuoteUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -418,7 +418,7 @@ type Quote struct {
 var aPrompt = provider.Blocks{provider.Text{Text: "."}}
 
 // Quote quotes a prompt with another model or level, after what was said so far. prompt is the text and the media of the prompt, as far
-// as they are known. Nothing changes. Errors: *provider.LevelError.
+// as they are known. Nothing changes. Errors: *provider.LevelError, and those of the store.
 func (a *Agent) Quote(ctx context.Context, o session.Override, prompt provider.Blocks) (Quote, error) {
 	type drafted struct {
 		Quote
@@ -442,12 +442,16 @@ func (a *Agent) Quote(ctx context.Context, o session.Override, prompt provider.B
 		}
 		q := Quote{Model: c.model, Decision: c.decision, Cache: c.cache, WarmUntil: s.warmUntil(c), Running: s.run != nil}
 		var compact *transcript.Passage
+		var pinned []session.Pinned
 		if s.run == nil {
 			if p, ok := s.conversation().share(c.ref()).Plan(nil, transcript.KeptAsked, c.model.Window); ok {
 				compact = &p
+				if pinned, err = s.pinnedUpto(c, p.Upto); err != nil {
+					return drafted{}, err
+				}
 			}
 		}
-		return drafted{q, s.conversationWith(c, prompt).draft(c, compact), s.cfg}, nil
+		return drafted{q, s.conversationWith(c, prompt).draft(c, compact, pinned), s.cfg}, nil
 	})
 	if err != nil {
 		return d.Quote, err

@@ -20,6 +20,7 @@ type Source struct {
 	State    provider.CacheState                        // what becomes of the vendor's cache
 	Request  func(view *session.View) *provider.Request // the request that the session would make with a view
 	Compact  *transcript.Passage                        // what a compaction would replace; nil: nothing, or nobody asks
+	Pinned   []session.Pinned                           // what it would keep word for word
 	Now      time.Time
 }
 
@@ -88,7 +89,7 @@ func New(s Source) *Draft {
 		d.counted.Thinking = thinking(s.View, a.turn, back) + d.loop
 	}
 	if p := s.Compact; p != nil {
-		c := session.Compaction{Upto: p.Upto, Summary: likelySummary + p.Verbatim, Model: ref}
+		c := session.Compaction{Upto: p.Upto, Summary: likelySummary + p.Verbatim, Pinned: s.Pinned, Model: ref}
 		d.compacted, d.passage = s.Request(s.View.With(c)), p
 	}
 	return d
