@@ -56,9 +56,6 @@ func (c *call) read(v any, s sim.Sealer) error {
 	if choice := f.Members["tool_choice"]; choice != nil && c.thinks && c.host.autoOnly && choice != "auto" && choice != "none" {
 		return invalid("tool_choice does not support being set to required or object in thinking mode")
 	}
-	if c.thinks && c.host.name == "xai" && f.Members["stop"] != nil {
-		return invalid("Model %s does not support parameter stop.", c.model.id)
-	}
 	if c.thinks && c.host.name == "dashscope" && c.json {
 		return invalid("Json mode response is not supported when enable_thinking is true")
 	}
@@ -118,8 +115,8 @@ func (c *call) readOptions(f *strict.Object) error {
 			return invalid("%s: the host does not take it", name)
 		}
 	}
-	f.Number("temperature", 0, cmp.Or(c.host.hottest, 2))
-	f.Number("top_p", 0, 1)
+	f.Number("temperature", c.host.coldest, cmp.Or(c.host.hottest, 2))
+	f.Number("top_p", c.host.leastP, 1)
 	f.Number("top_k", 1, 1<<20)
 	f.Number("seed", -1<<53, 1<<53)
 	f.Number("random_seed", 0, 1<<53)

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,7 +129,7 @@ var rules = []rule{
 // Each rule of each host: kept, it is taken; broken, it is refused in the host's words and noted.
 func TestChatRules(t *testing.T) {
 	tried := map[string]bool{}
-	for _, r := range rules {
+	for _, r := range slices.Concat(rules, optionRules) {
 		tried[r.host] = true
 		t.Run(r.host+" "+r.name, func(t *testing.T) {
 			s := sim.New(sim.Config{})

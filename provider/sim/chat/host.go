@@ -26,7 +26,9 @@ type hostRules struct {
 	formats   []string                              // of response_format; empty: json_object and json_schema
 	plainOnly bool                                  // a streamed answer has no response_format
 	stops     int                                   // the most texts of stop; 0: 4
+	coldest   float64                               // the lowest temperature
 	hottest   float64                               // the highest temperature; 0: 2
+	leastP    float64                               // the lowest top_p
 	autoOnly  bool                                  // with thinking, tool_choice must be auto or none
 	developer bool                                  // it accepts the role developer
 	files     bool                                  // it accepts documents

@@ -7,7 +7,7 @@ import (
 
 // hosts is the table of hosts. It never changes.
 var hosts = []hostRules{
-	{name: "openai", short: true, think: thinkOpenAI, strict: true, known: []string{"store", "verbosity", "parallel_tool_calls", "metadata", "service_tier"}, developer: true, files: true, closed: true,
+	{name: "openai", refuses: []string{"top_k"}, short: true, think: thinkOpenAI, strict: true, known: []string{"store", "verbosity", "parallel_tool_calls", "metadata", "service_tier"}, developer: true, files: true, closed: true,
 		usage: "trailing", count: "details", models: []model{
 			{id: "gpt-5.5", efforts: words3x, effort: "medium", off: true, hidden: true},
 			{id: "gpt-5", efforts: []string{"minimal", "low", "medium", "high"}, effort: "medium", hidden: true},
@@ -108,7 +108,7 @@ var hosts = []hostRules{
 			{id: "kimi", imitates: "kimi-k3", note: "levels low, high and max, never off"},
 			{id: "kimi-toggle", imitates: "kimi-k2.6", note: "on or off"},
 		}},
-	{name: "zai", formats: []string{"json_object"}, stops: 1, hottest: 1, choices: []string{"auto"}, refuses: []string{"seed"}, errors: "zai", think: thinkZAI, known: []string{"tool_stream", "do_sample", "request_id"}, members: []string{"reasoning_content"},
+	{name: "zai", formats: []string{"json_object"}, stops: 1, hottest: 1, leastP: 0.01, choices: []string{"auto"}, refuses: []string{"seed", "parallel_tool_calls"}, errors: "zai", think: thinkZAI, known: []string{"tool_stream", "do_sample", "request_id"}, members: []string{"reasoning_content"},
 		field: "reasoning_content", usage: "finish", always: true, count: "details", whole: true, models: []model{
 			{id: "glm-5.3", efforts: wordsDS, effort: "max", output: 131_072, form: "effort"},
 			{id: "glm-5.3-flash", efforts: wordsDS, effort: "max", output: 131_072, form: "effort"},
@@ -129,7 +129,7 @@ var hosts = []hostRules{
 			{id: "glm", imitates: "glm-5.2", note: "on or off, with levels"},
 			{id: "glm-never-off", imitates: "glm-5.3", note: "refuses one way to switch off and ignores the other"},
 		}},
-	{name: "minimax", formats: []string{}, hottest: 1, refuses: []string{"seed", "stop", "response_format"}, errors: "minimax", think: thinkMiniMax, noChoice: true, members: []string{"reasoning_details", "reasoning_content"},
+	{name: "minimax", formats: []string{}, coldest: 0.01, hottest: 1, refuses: []string{"seed", "stop", "response_format"}, errors: "minimax", think: thinkMiniMax, noChoice: true, members: []string{"reasoning_details", "reasoning_content"},
 		field: "reasoning_content", details: "minimax", usage: "finish", always: true, count: "details", models: []model{
 			{id: "MiniMax-M2.7", effort: "on", form: "none"},
 			{id: "MiniMax-M2.7-highspeed", effort: "on", form: "none"},

@@ -13,6 +13,10 @@ import (
 func thinkingConfig(members obj) obj { return obj{"generationConfig": obj{"thinkingConfig": members}} }
 
 // What a request is refused for, by model. [docs: thinking, function-calling, thought-signatures]
+func configured(members obj) obj { return obj{"generationConfig": members} }
+
+var readTool = obj{"tools": arr{obj{"functionDeclarations": arr{obj{"name": "read", "parametersJsonSchema": obj{"type": "object"}}}}}}
+
 func TestGeminiRules(t *testing.T) {
 	hi := simtest.Said("user", obj{"text": "Hi"})
 	call := func(extra obj) obj {
@@ -55,6 +59,19 @@ func TestGeminiRules(t *testing.T) {
 		{"candidates", "gemini-3.8-flash", obj{"generationConfig": obj{"candidateCount": 2}}, 400, "candidate"},
 		{"penalty", "gemini-3.8-flash", obj{"generationConfig": obj{"presencePenalty": 1}}, 400, "Penalty"},
 		{"too many tokens", "gemini-3.8-flash", obj{"generationConfig": obj{"maxOutputTokens": 70000}}, 400, "65537 (exclusive)"},
+		{"temperature", "gemini-3.8-flash", configured(obj{"temperature": 2, "topP": 1, "topK": 40, "seed": -7}), 200, ""},
+		{"too hot", "gemini-3.8-flash", configured(obj{"temperature": 2.1}), 400, "temperature"},
+		{"five stops", "gemini-3.8-flash", configured(obj{"stopSequences": arr{"a", "b", "c", "d", "e"}}), 200, ""},
+		{"six stops", "gemini-3.8-flash", configured(obj{"stopSequences": arr{"a", "b", "c", "d", "e", "f"}}), 400, "at most 5"},
+		{"empty stop", "gemini-3.8-flash", configured(obj{"stopSequences": arr{""}}), 400, "empty"},
+		{"tier", "gemini-3.8-flash", obj{"serviceTier": "flex"}, 200, ""},
+		{"no such tier", "gemini-3.8-flash", obj{"serviceTier": "auto"}, 400, "serviceTier"},
+		{"schema", "gemini-3.8-flash", configured(obj{"responseMimeType": "application/json", "responseJsonSchema": obj{"type": "object"}}), 200, ""},
+		{"schema of prose", "gemini-3.8-flash", configured(obj{"responseJsonSchema": obj{"type": "object"}}), 400, "mime type"},
+		{"JSON with tools", "gemini-3.8-flash", simtest.Merged(configured(obj{"responseMimeType": "application/json"}), readTool), 200, ""},
+		{"JSON with tools of the older", "gemini-2.5-flash", simtest.Merged(configured(obj{"responseMimeType": "application/json"}), readTool), 400, "Function calling with a response mime type"},
+		{"JSON and a forced tool", "gemini-3.8-flash", simtest.Merged(simtest.Merged(configured(obj{"responseMimeType": "application/json"}), readTool),
+			obj{"toolConfig": obj{"functionCallingConfig": obj{"mode": "ANY"}}}), 400, "Forced function calling"},
 		{"no model", "gemini-0", obj{}, 404, "not found"},
 		{"no contents", "gemini-3.8-flash", contents(), 400, "contents is not specified"},
 		{"role", "gemini-3.8-flash", contents(simtest.Said("assistant", obj{"text": "Hi"})), 400, "valid role"},

@@ -25,6 +25,11 @@ type rule struct {
 // managed asks for edits of the context.
 func managed(edits ...any) obj { return obj{"context_management": obj{"edits": arr(edits)}} }
 
+// answered asks for an answer by a schema.
+func answered(schema obj) obj {
+	return obj{"output_config": obj{"format": obj{"type": "json_schema", "schema": schema}}}
+}
+
 func effort(e string) obj { return obj{"effort": e} }
 
 var rules = []rule{
@@ -59,6 +64,10 @@ var rules = []rule{
 	{name: "max_tokens is a number", keeps: obj{"max_tokens": 10.0}, breaks: obj{"max_tokens": 1.5}, says: "max_tokens: Input should be a valid integer"},
 	{name: "max_tokens within the model's", keeps: obj{"max_tokens": 128000}, breaks: obj{"max_tokens": 128001}, says: "maximum allowed number of output tokens for claude-opus-5-5"},
 	{name: "max_tokens of a smaller model", keeps: obj{"model": "claude-haiku-4-5", "max_tokens": 64000}, breaks: obj{"model": "claude-haiku-4-5", "max_tokens": 64001}, says: "64001 > 64000"},
+	{name: "schema of the answer", keeps: answered(obj{"type": "object", "properties": obj{}, "additionalProperties": false}), breaks: answered(obj{"type": "object"}), says: "'additionalProperties' must be explicitly set to false"},
+	{name: "keywords of the schema", keeps: answered(obj{"type": "object", "properties": obj{"a": obj{"type": "integer"}}, "additionalProperties": false}),
+		breaks: answered(obj{"type": "object", "properties": obj{"a": obj{"type": "integer", "minimum": 1}}, "additionalProperties": false}), says: "property 'minimum' is not supported"},
+	{name: "form of the answer", keeps: obj{}, breaks: obj{"output_config": obj{"format": obj{"type": "json_object"}}}, says: "output_config.format.type"},
 	{name: "service tier", keeps: obj{"service_tier": "auto"}, breaks: obj{"service_tier": "fast"}, says: "'auto' or 'standard_only'"},
 	{name: "metadata", keeps: obj{"metadata": obj{"user_id": "u"}}, breaks: obj{"metadata": obj{"name": "u"}}, says: "metadata.name: Extra inputs"},
 	{name: "stop sequences", keeps: obj{"stop_sequences": arr{"END"}}, breaks: obj{"stop_sequences": arr{" \n"}}, says: "non-whitespace"},

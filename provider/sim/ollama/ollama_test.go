@@ -54,6 +54,12 @@ func TestOllamaRules(t *testing.T) {
 		{"unload", obj{"messages": arr{}, "keep_alive": 0}, 200, `"done_reason":"unload"`},
 		{"unload what is not there", obj{"messages": arr{}, "keep_alive": 0, "model": "none"}, 404, "not found"},
 		{"a limit", obj{"options": obj{"num_predict": 20}}, 200, `"done_reason":"length"`},
+		{"options", obj{"options": obj{"temperature": 0.5, "top_p": 0.9, "top_k": 40, "seed": 7, "stop": arr{"END"}}}, 200, `"content":`},
+		{"a temperature in a string", obj{"options": obj{"temperature": "0.5"}}, 400, "temperature"},
+		{"a stop alone", obj{"options": obj{"stop": "END"}}, 400, "stop"},
+		{"JSON", obj{"format": "json"}, 200, `"content":"{}"`},
+		{"a schema", obj{"format": obj{"type": "object", "properties": obj{"a": obj{"type": "integer"}}, "required": arr{"a"}}}, 200, `{\"a\":1}`},
+		{"no format", obj{"format": "xml"}, 400, "invalid format"},
 		{"a pause", obj{"messages": arr{say("user", "Hi [[sim: stop=pause_turn]]")}}, 400, "knows no pause_turn"},
 	}
 	for _, test := range tests {

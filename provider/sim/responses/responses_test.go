@@ -30,6 +30,12 @@ func reasoned(members ...any) obj {
 	return obj{"reasoning": m}
 }
 
+// answered asks for an answer by a schema.
+func answered(strict bool, required ...any) obj {
+	return obj{"text": obj{"format": obj{"type": "json_schema", "name": "verdict", "strict": strict, "schema": obj{"type": "object",
+		"properties": obj{"a": obj{"type": "integer"}}, "required": arr(required), "additionalProperties": false}}}}
+}
+
 var rules = []rule{
 	{name: "key", keeps: obj{}, breaks: obj{}, wrong: simtest.Bearer("authorization", ""), status: 401, code: "invalid_api_key"},
 	{name: "azure's key", path: "/openai/v1/responses", with: simtest.Bearer("authorization", "", "api-key", "k"), keeps: obj{}, breaks: obj{}, wrong: simtest.Bearer("authorization", ""), status: 401, code: "invalid_api_key"},
@@ -39,6 +45,13 @@ var rules = []rule{
 	{name: "max_tokens", keeps: obj{"max_output_tokens": 100}, breaks: obj{"max_tokens": 100}, code: "unsupported_parameter"},
 	{name: "least output", keeps: obj{"max_output_tokens": 16}, breaks: obj{"max_output_tokens": 15}, says: ">= 16"},
 	{name: "most output", keeps: obj{"max_output_tokens": 128_000}, breaks: obj{"max_output_tokens": 128_001}, says: "too large"},
+	{name: "verbosity", keeps: obj{"text": obj{"verbosity": "low"}}, breaks: obj{"text": obj{"verbosity": "short"}}, says: "verbosity"},
+	{name: "verbosity of older models", keeps: obj{"model": "gpt-5.5", "text": obj{"verbosity": "low"}}, breaks: obj{"model": "gpt-4.1", "text": obj{"verbosity": "low"}}, says: "verbosity"},
+	{name: "tier", keeps: obj{"service_tier": "flex"}, breaks: obj{"service_tier": "gold"}, says: "service_tier"},
+	{name: "parallel tools", keeps: obj{"parallel_tool_calls": false}, breaks: obj{"parallel_tool_calls": "no"}, says: "parallel_tool_calls"},
+	{name: "strict schema", keeps: answered(true, "a"), breaks: answered(true), code: "invalid_json_schema", says: "Missing 'a'"},
+	{name: "schema with a name", keeps: answered(false), breaks: obj{"text": obj{"format": obj{"type": "json_schema", "schema": obj{"type": "object"}}}}, says: "name"},
+	{name: "form of the answer", keeps: obj{"text": obj{"format": obj{"type": "json_object"}}}, breaks: obj{"text": obj{"format": obj{"type": "xml"}}}, says: "text.format.type"},
 	{name: "previous response", keeps: obj{}, breaks: obj{"previous_response_id": "resp_1"}, code: "previous_response_not_found"},
 
 	{name: "effort of the model", keeps: reasoned("effort", "max"), breaks: reasoned("effort", "none"), code: "unsupported_value", says: "'low', 'medium'"},
