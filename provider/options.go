@@ -114,6 +114,21 @@ func (o *Options) Or() Options {
 	return *o
 }
 
+// Plain is o without the members of a schema that are set to their default. Two Options ask for the same if they are equal after Plain.
+func (o Options) Plain() Options {
+	if o.Schema != nil {
+		plain := OutputSchema{Schema: o.Schema.Schema}
+		if name := o.Schema.Named(); name != (OutputSchema{}).Named() {
+			plain.Name = name
+		}
+		if !o.Schema.IsStrict() {
+			plain.Strict = o.Schema.Strict
+		}
+		o.Schema = &plain
+	}
+	return o
+}
+
 // OptionNames lists the members of [Options].
 func OptionNames() []string {
 	var names []string

@@ -48,6 +48,7 @@ type askResult struct {
 	Session session.ID        `json:"session_id,omitempty"`
 	Turn    session.TurnID    `json:"turn_id,omitempty"`
 	Message session.MessageID `json:"message_id,omitempty"`
+	Deleted bool              `json:"deleted,omitempty"` // the request is repeated, and the fork was deleted since
 }
 
 // ask makes a side question ready in the order of the requests, and asks it on the goroutine of the late answer. So the asker's
@@ -118,7 +119,7 @@ func (c *client) question(p askParams) (q agent.Question, err error) {
 func (p askParams) stamp() (*session.Stamp, error) {
 	id := p.Client
 	p.Client = nil
-	return stampOf(id, p)
+	return creationStamp("session/ask", id, p)
 }
 
 // keepQuestion makes a fork with the question as its first turn. Nothing is left if the turn cannot begin. A repeated request gets the
@@ -144,6 +145,9 @@ func (c *client) keepQuestion(ctx context.Context, p askParams, q agent.Question
 		first.Stamp = &session.Stamp{ID: "kept question " + stamp.ID, Digest: stamp.Digest} // a stamp of the shared turns may have the id
 	}
 	turn, err := service.OnAgent(ctx, c, made, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, first) })
+	if stamp != nil && errors.Is(err, session.ErrNotFound) {
+		return askResult{Session: made, Deleted: true}, nil
+	}
 	if err != nil && stamp == nil {
 		err = errors.Join(err, sessions.Delete(context.WithoutCancel(ctx), made))
 	}
@@ -161,7 +165,7 @@ func (c *client) keptFork(ctx context.Context, id session.ID, q agent.Question, 
 		if _, err = service.OnAgent(ctx, c, id, func(a *agent.Agent) (*agent.Aside, error) { return a.Aside(ctx, q) }); err != nil {
 			return "", err
 		}
-		made, err = sessions.ForkOnce(ctx, id, "", stamp, func(id session.ID) (json.RawMessage, error) { return json.Marshal(forkResult{id}) })
+		made, err = sessions.ForkOnce(ctx, id, "", stamp, func(id session.ID) (json.RawMessage, error) { return json.Marshal(forkResult{Session: id}) })
 	}
 	return made.Session, err
 }

@@ -38,6 +38,7 @@ func TestStamps(t *testing.T) {
 	same := []string{
 		`{` + session + `,"text":"x","client_id":"a"}`,
 		`{ "client_id" : "\u0061", "text":"\u0078", "display": null, ` + session + `, "unknown":1}`,
+		`{` + session + `,"text":"x","when_busy":"queue","options":{},"client_id":"a"}`,
 	}
 	other := []string{
 		`{` + session + `,"text":"x","client_id":"b"}`,
@@ -48,7 +49,8 @@ func TestStamps(t *testing.T) {
 		`{` + session + `,"content":[{"type":"text","text":"x"},{"type":"media","mime_type":"image/png","data":"AAAB"}],"client_id":"a"}`,
 		`{` + session + `,"text":"x","thinking_level":"low","client_id":"a"}`,
 		`{` + session + `,"text":"x","model_id":"low","client_id":"a"}`,
-		`{` + session + `,"text":"x","when_busy":"queue","client_id":"a"}`,
+		`{` + session + `,"text":"x","when_busy":"reject","client_id":"a"}`,
+		`{` + session + `,"text":"x","options":{"stop":[]},"client_id":"a"}`,
 		`{"session_id":"01KAK2V7M0Q2X4T6V8Y0A2C4E7","text":"x","client_id":"a"}`,
 	}
 	seen := map[string]string{}
@@ -58,9 +60,82 @@ func TestStamps(t *testing.T) {
 		}
 		seen[read(text)] = text
 	}
-	if read(same[0]) != read(same[1]) {
-		t.Errorf("two stamps for\n%s\n%s", same[0], same[1])
+	for _, text := range same[1:] {
+		if read(same[0]) != read(text) {
+			t.Errorf("two stamps for\n%s\n%s", same[0], text)
+		}
 	}
+}
+
+// Requests that differ only in members set to their default are the same request, and those that ask for something else are not.
+func TestDefaultsAreNoDifference(t *testing.T) {
+	onStage(t, "say x\n\nsay y\n\nsay z", 0, func(s *stage) {
+		const schema = `{"type":"object"}`
+		made := s.result("session/new", map[string]any{"client_id": "a"}).Get("session_id").String()
+		for _, same := range []map[string]any{{"options": map[string]any{}}, {"display": "summarized"}, {"options": map[string]any{"egress": []string{}}}, {"title": "", "mcp_servers": []any{}}} {
+			same["client_id"] = "a"
+			if got := s.result("session/new", same).Get("session_id").String(); got != made {
+				t.Errorf("%v made %s, want %s", same, got, made)
+			}
+		}
+		if got := s.refused("session/new", map[string]any{"client_id": "a", "display": "omitted"}); got != "-32602 client_id" {
+			t.Errorf("another display: %s", got)
+		}
+		by := func(more map[string]any) map[string]any {
+			output := map[string]any{"schema": json.RawMessage(schema)}
+			for name, value := range more {
+				output[name] = value
+			}
+			return map[string]any{"session_id": made, "text": "x", "client_id": "a", "options": map[string]any{"output_schema": output}}
+		}
+		turn := s.result("session/prompt", by(nil)).Get("turn_id").String()
+		if got := s.result("session/prompt", by(map[string]any{"strict": true, "name": "answer"})).Get("turn_id").String(); got != turn {
+			t.Errorf("the defaults of a schema make another turn %s", got)
+		}
+		if got := s.refused("session/prompt", by(map[string]any{"strict": false})); got != "-32602 client_id" {
+			t.Errorf("another strictness: %s", got)
+		}
+		added := map[string]any{"session_id": made, "text": "x", "client_id": "b"}
+		turn = s.result("session/append", added).Get("turn_id").String()
+		added["when_busy"] = "queue"
+		if got := s.result("session/append", added).Get("turn_id").String(); got != turn {
+			t.Errorf("the default of when_busy makes another turn %s", got)
+		}
+	})
+}
+
+// session/new, session/fork and session/ask have ids of their own, and a repeated request says if its session was deleted.
+func TestCreationsOfEachMethod(t *testing.T) {
+	onStage(t, "say x\n\nsay y", 0, func(s *stage) {
+		create := map[string]any{"client_id": "a"}
+		parent := s.result("session/new", create)
+		id := parent.Get("session_id").String()
+		s.result("session/prompt", map[string]any{"session_id": id, "text": "x"})
+		time.Sleep(time.Second)
+		fork := map[string]any{"session_id": id, "client_id": "a"}
+		forked := s.result("session/fork", fork).Get("session_id").String()
+		ask := map[string]any{"session_id": id, "text": "why?", "keep": true, "client_id": "a"}
+		asked := s.result("session/ask", ask).Get("session_id").String()
+		if forked == id || asked == id || asked == forked {
+			t.Errorf("one id made %s, %s and %s", id, forked, asked)
+		}
+		time.Sleep(time.Second)
+		for _, made := range []string{forked, asked, id} {
+			s.result("session/delete", map[string]any{"session_id": made})
+		}
+		for _, again := range []struct {
+			method, made string
+			params       map[string]any
+		}{{"session/fork", forked, fork}, {"session/ask", asked, ask}, {"session/new", id, create}} {
+			r := s.result(again.method, again.params)
+			if r.Get("session_id").String() != again.made || !r.Get("deleted").Bool() {
+				t.Errorf("%s again: %s, want %s as deleted", again.method, r.Raw, again.made)
+			}
+		}
+		if got := s.refused("session/prompt", map[string]any{"session_id": id, "text": "x", "client_id": "a"}); got != "1001" {
+			t.Errorf("a prompt to a deleted session: %s", got)
+		}
+	})
 }
 
 func TestClientIDs(t *testing.T) {

@@ -46,8 +46,19 @@ func (clientID) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Description: fmt.Sprintf("any text of at most %d bytes", maxClientID)}
 }
 
+// creationStamp is the stamp of a request that creates a session. A store remembers these requests in one list, so the method is a part
+// of the id: a fork and a new session may have the same client_id.
+func creationStamp(method string, id *clientID, params any) (*session.Stamp, error) {
+	stamp, err := stampOf(id, params)
+	if stamp != nil {
+		stamp.ID = method + " " + stamp.ID
+	}
+	return stamp, err
+}
+
 // stampOf is the stamp of a request, nil if its client gave it no id. The digest is that of the params as they were
-// understood, without the id: so the order of members does not count, nor does one that is null or not known.
+// understood, without the id: so the order of members does not count, nor does one that is null or not known. The caller leaves out
+// members that are set to their default.
 func stampOf(id *clientID, params any) (*session.Stamp, error) {
 	if id == nil {
 		return nil, nil
@@ -243,6 +254,14 @@ type askedOptions struct{ provider.Options }
 func (o *askedOptions) UnmarshalJSON(data []byte) (err error) {
 	o.Options, err = service.ReadOptions(data)
 	return err
+}
+
+// plain is what a digest has of o: nil if nothing is asked for, and no member that is set to its default.
+func (o *askedOptions) plain() *askedOptions {
+	if o.orNil() == nil {
+		return nil
+	}
+	return &askedOptions{o.Options.Plain()}
 }
 
 // orNil is nil if nothing is asked for.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -55,7 +56,11 @@ func (p newParams) asked() service.New {
 func (p newParams) stamp() (*session.Stamp, error) {
 	id := p.Client
 	p.Client = nil
-	return stampOf(id, p)
+	if p.Display == provider.Summarized {
+		p.Display = ""
+	}
+	p.Options = p.Options.plain()
+	return creationStamp("session/new", id, p)
 }
 
 // newWaits reports whether a new session has to wait for servers.
@@ -69,6 +74,22 @@ type options struct {
 
 	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
 	Egress    []string                  `json:"egress,omitempty"`
+}
+
+// plain is what a digest has of o, as askedOptions.plain.
+func (o *options) plain() *options {
+	if o == nil {
+		return nil
+	}
+	plain := *o
+	plain.Options = o.Options.Plain()
+	if len(plain.Egress) == 0 {
+		plain.Egress = nil
+	}
+	if reflect.ValueOf(plain).IsZero() {
+		return nil
+	}
+	return &plain
 }
 
 // UnmarshalJSON refuses unknown members and invalid values by name.
@@ -105,6 +126,7 @@ type newResult struct {
 	Preferred *provider.Level   `json:"preferred_thinking_level"`
 	Reasoning provider.Decision `json:"reasoning"`
 	Seq       uint64            `json:"seq,omitzero"`
+	Deleted   bool              `json:"deleted,omitempty"` // the request is repeated, and the session was deleted since
 
 	follow func() // lets the updates come
 }
@@ -196,7 +218,8 @@ func (c *client) answerMade(ctx context.Context, made session.Creation) (r newRe
 		return r, nil
 	}
 	snap, follow, err := c.attachThen(ctx, made.Session, seqNumber{}, 0, c.wants)
-	if errors.Is(err, session.ErrNotFound) { // it was deleted since
+	if errors.Is(err, session.ErrNotFound) {
+		r.Deleted = true
 		return r, nil
 	}
 	if err != nil {
@@ -333,13 +356,14 @@ type forkParams struct {
 
 type forkResult struct {
 	Session session.ID `json:"session_id"`
+	Deleted bool       `json:"deleted,omitempty"` // the request is repeated, and the fork was deleted since
 }
 
-// stamp is that of session/fork. Its digest has the session, so it is none of session/new.
+// stamp is that of session/fork.
 func (p forkParams) stamp() (*session.Stamp, error) {
 	id := p.Client
 	p.Client = nil
-	return stampOf(id, p)
+	return creationStamp("session/fork", id, p)
 }
 
 func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error) {
@@ -359,10 +383,10 @@ func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error
 		} else {
 			made, err = sessions.Fork(ctx, id, message)
 		}
-		return forkResult{made.ID}, err
+		return forkResult{Session: made.ID}, err
 	}
 	first, ok, err := sessions.Creation(ctx, *stamp) // what was once made is answered, though its parent may be gone today
-	answer := func(id session.ID) (json.RawMessage, error) { return json.Marshal(forkResult{id}) }
+	answer := func(id session.ID) (json.RawMessage, error) { return json.Marshal(forkResult{Session: id}) }
 	switch {
 	case ok || err != nil:
 	case summary != "":
@@ -373,7 +397,10 @@ func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error
 	if err != nil {
 		return r, err
 	}
-	return forkResult{first.Session}, nil
+	if _, err = sessions.Get(ctx, first.Session); errors.Is(err, session.ErrNotFound) {
+		return forkResult{first.Session, true}, nil
+	}
+	return forkResult{Session: first.Session}, err
 }
 
 func deleteSession(ctx context.Context, c *client, p sessionParams) (method.Nothing, error) {

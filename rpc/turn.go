@@ -77,6 +77,10 @@ func (whenBusy) Words() []string { return provider.Words(queueWhenBusy, steerWhe
 func (p promptParams) stamp() (*session.Stamp, error) {
 	id := p.Client
 	p.Client = nil
+	if p.WhenBusy == queueWhenBusy {
+		p.WhenBusy = ""
+	}
+	p.Options = p.Options.plain()
 	return stampOf(id, p)
 }
 
@@ -230,6 +234,9 @@ func (waitOrReject) Words() []string { return provider.Words(appendLater, append
 func (p appendParams) stamp() (*session.Stamp, error) {
 	id := p.Client
 	p.Client = nil
+	if p.WhenBusy == appendLater {
+		p.WhenBusy = ""
+	}
 	return stampOf(id, struct {
 		Append appendParams `json:"append"`
 	}{p})

@@ -1043,6 +1043,7 @@ export interface Methods {
 			preferred_thinking_level: Level | null;
 			reasoning: Reasoning;
 			seq?: number;
+			deleted?: boolean;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};
@@ -1159,6 +1160,7 @@ export interface Methods {
 			session_id?: string;
 			turn_id?: string;
 			message_id?: string;
+			deleted?: boolean;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};
@@ -1324,6 +1326,7 @@ export interface Methods {
 		};
 		result: {
 			session_id: string;
+			deleted?: boolean;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};
