@@ -70,6 +70,28 @@ type Request struct {
 	Options Options
 }
 
+// MostOutput is how many tokens of an answer a request asks for at most, beside a budget for thinking: enough for a large file in one
+// call.
+const MostOutput = 64_000
+
+// answerRoom is for the answer after a budget for thinking, in tokens, if the limit of the model is not known.
+const answerRoom = 8_192
+
+// OutputLimit is the limit on thinking and answer together that the request gets, in tokens, before an adapter lowers it to what the
+// window leaves. It is 0 if neither the options nor the model's row say anything.
+func (r *Request) OutputLimit() int {
+	row, want := r.Model.MaxOutput, r.Decision.Control
+	switch {
+	case r.Options.MaxOutput > 0:
+		return r.Options.MaxOutput
+	case want.Mode == ModeBudget && row > want.Budget:
+		return min(want.Budget+MostOutput, row)
+	case want.Mode == ModeBudget:
+		return want.Budget + answerRoom
+	}
+	return min(row, MostOutput)
+}
+
 // Initiator is who made the request: `user` if the last message has something that a person said, else `agent`. What a
 // tool returned, images among it, an answer that goes on, and a summary are the agent's own. Copilot bills what a person
 // made as a premium request.

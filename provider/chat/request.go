@@ -125,9 +125,9 @@ func (d *Dialect) limit(req *provider.Request) (field string, tokens int) {
 	case row == 0:
 		return field, 0
 	case want.Mode == provider.ModeBudget:
-		return field, min(want.Budget+exchange.OutputLimit, row)
+		return field, min(want.Budget+provider.MostOutput, row)
 	}
-	return field, min(row, exchange.OutputLimit)
+	return field, min(row, provider.MostOutput)
 }
 
 // sampling puts in the parameters that the model takes and names those that were left out.

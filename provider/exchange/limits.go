@@ -11,26 +11,9 @@ import (
 
 // Limits on output, in tokens.
 const (
-	OutputLimit = 64_000 // is sent at most, beside a budget for thinking: enough for a large file in one call
-	leastOutput = 1_024  // less is of no use: the conversation has to become shorter
-	plainOutput = 8_192  // what a host takes that refused more and named no number
-	answerRoom  = 8_192  // for the answer after a budget for thinking, if the limit of the model is not known
+	leastOutput = 1_024 // less is of no use: the conversation has to become shorter
+	plainOutput = 8_192 // what a host takes that refused more and named no number
 )
-
-// MaxOutput is the limit on thinking and answer together that a request gets, before [Caller.Fit]. It is 0 if neither the request
-// nor the model's row says anything.
-func MaxOutput(req *provider.Request) int {
-	row, want := req.Model.MaxOutput, req.Decision.Control
-	switch {
-	case req.Options.MaxOutput > 0:
-		return req.Options.MaxOutput
-	case want.Mode == provider.ModeBudget && row > want.Budget:
-		return min(want.Budget+OutputLimit, row)
-	case want.Mode == provider.ModeBudget:
-		return want.Budget + answerRoom
-	}
-	return min(row, OutputLimit)
-}
 
 // StripSampling clears the parameters of sampling that are set, and returns their names. The pointer to a parameter that the API
 // does not have, or that may stay, is nil.

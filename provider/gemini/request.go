@@ -104,7 +104,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	out := &exchange.Call{URL: a.address(req.Model.ID), Header: a.header(), MaxValue: maxValue, Dialect: own,
 		Prompt: exchange.Prompt{Tools: "tools", System: "systemInstruction", List: "contents"}}
 	g, lost := generate(req)
-	g.MaxOutputTokens, g.Thinking = a.caller.Fit(req, exchange.MaxOutput(req)), t
+	g.MaxOutputTokens, g.Thinking = a.caller.Fit(req, req.OutputLimit()), t
 	out.Limit = g.MaxOutputTokens
 	out.LeftOut(stripSampling(req, g), req.Model.ID)
 	if clamped != "" {

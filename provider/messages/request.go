@@ -70,7 +70,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		c.Thinking = &thinking{Type: "disabled"}
 	}
 	b := body{
-		Model: req.Model.ID, MaxTokens: a.caller.Fit(req, cmp.Or(exchange.MaxOutput(req), unknownOutput)), Stream: true,
+		Model: req.Model.ID, MaxTokens: a.caller.Fit(req, cmp.Or(req.OutputLimit(), unknownOutput)), Stream: true,
 		Messages: msgs, Context: a.managed(req, c.Thinking), control: c, asked: askedOf(req),
 	}
 	shrunk := b.shrink(len(req.Tools) > 0 && a.host.takes(betaInterleaved))
