@@ -56,6 +56,52 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
+// BenchmarkLedger is a durable append of a reservation and the use of a call, which changes the ledger in the same commit, with one writer
+// and with 64 in sessions of their own. In the same run are two uses without a reservation, which change the log alone, and the floor: the
+// bytes written to a plain file and synced.
+func BenchmarkLedger(b *testing.B) {
+	reserved := storetest.Reserved(storetest.TurnA, "2026-11-23", "high", 0.5)
+	used := session.Entry{Turn: storetest.TurnA, Body: session.Settled{Usage: storetest.Used(100, 0.25)}}
+	values, err := session.EncodeEntries([]session.Entry{reserved, used})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("floor", func(b *testing.B) {
+		f, err := os.Create(filepath.Join(b.TempDir(), "plain"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer f.Close()
+		timed(b, 1, func(int) error {
+			if _, err := f.Write(slices.Concat(values...)); err != nil {
+				return err
+			}
+			return f.Sync()
+		})
+	})
+	for _, kind := range []struct {
+		name    string
+		entries []session.Entry
+	}{{"log", []session.Entry{used, used}}, {"ledger", []session.Entry{reserved, used}}} {
+		for _, writers := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/writers=%d", kind.name, writers), func(b *testing.B) {
+				s, err := openStore(b.TempDir(), Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer s.Close()
+				for w := range writers {
+					storetest.Create(b, s, session.Session{ID: storetest.ID(w)})
+				}
+				timed(b, writers, func(w int) error {
+					_, err := s.writes().Append(b.Context(), storetest.ID(w), kind.entries...)
+					return err
+				})
+			})
+		}
+	}
+}
+
 // BenchmarkEncode is a long thought on its way into the log. The floor is its text alone.
 func BenchmarkEncode(b *testing.B) {
 	text := strings.Repeat("some twenty letters\n", 1<<20/20)
