@@ -70,6 +70,9 @@ func (s *state) aside(q Question) (*Aside, error) {
 	limits := s.cfg.patient(c.model.Provider)
 	premium := c.model.Premium
 	estimate := v.estimateOf(c.ref(), req)
+	if req.Counted {
+		estimate.Counted = req.Input
+	}
 	price := func(u provider.Usage) *provider.Cost { return c.model.Price.Cost(u, s.cfg.Now()) }
 	s.used = s.cfg.Now()
 	s.uses(c)
@@ -79,7 +82,7 @@ func (s *state) aside(q Question) (*Aside, error) {
 			Patience: aside.Patience{Headers: limits.Headers, Quiet: limits.QuietBytes, Whole: limits.TurnTime}},
 		ref: s.ref, desk: s.asides, agent: s.ctx, cfg: s.cfg,
 		enter: gate.Call{Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: c.payer, Purpose: session.ForAside,
-			Sum: s.sum, Usage: reservation(c.model, estimate, s.cfg.Now())},
+			Sum: s.sum, Usage: probably(c.model, estimate, s.cfg.Now()), Most: s.cfg.atMost(req, estimate)},
 		report: report.Call{Session: s.id, Model: c.ref(), API: c.model.API, Reasoning: c.decision, Aside: true}}, nil
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func (s *state) startCall() {
 	if s.checkPayer(); s.ended != nil {
 		return
 	}
-	if !s.enterGate() {
+	if !s.enterGate(req) {
 		return
 	}
 	s.uses(r.choice)
@@ -70,11 +71,11 @@ func (s *state) startCall() {
 	})
 }
 
-// allowance is for how many tokens of its answer a call reserves money. A longer answer reserves more as it comes.
+// allowance is how long an answer probably is, in tokens. A longer one counts as more while it comes.
 const allowance = 4096
 
-// reservation is what a call of a model may use that is estimated so far.
-func reservation(m provider.Model, e budget.Estimate, now time.Time) provider.Usage {
+// probably is what a call of a model uses that is estimated so far, with its cost.
+func probably(m provider.Model, e budget.Estimate, now time.Time) provider.Usage {
 	u := e.Usage()
 	u.Output += allowance
 	if m.MaxOutput > 0 {
@@ -82,6 +83,15 @@ func reservation(m provider.Model, e budget.Estimate, now time.Time) provider.Us
 	}
 	u.Cost = m.Price.Cost(u, now)
 	return u
+}
+
+// atMost is what a call with a request may use at most, with its cost. It is the reservation of the call, if there is a limit for all
+// sessions; otherwise nothing needs a bound, and what a killed call probably used is reserved.
+func (cfg Config) atMost(req *provider.Request, e budget.Estimate) (u provider.Usage) {
+	if cfg.Limits.Spending == (gate.Limits{}) {
+		return u
+	}
+	return budget.Dearest(req.Model.Price, e.Most(cmp.Or(req.OutputLimit(), provider.MostOutput)), cfg.Now())
 }
 
 // recordCall is record for facts after which a turn calls its model. The reservation of the call is in the same commit.
@@ -98,7 +108,7 @@ func (s *state) prepare(turn session.TurnID, c choice) *session.Reserved {
 	}
 	p := &prepared{turn: turn, request: s.conversation().requestFor(c), kept: s.kept}
 	p.estimate = s.conversation().estimateOf(c.ref(), p.request)
-	call := s.passing(c, p.estimate, c.payer)
+	call := s.passing(c, p.request, p.estimate, c.payer)
 	if s.run != nil && s.run.pass != nil && s.run.pass.Fits(call) {
 		s.ready = p
 		return nil
@@ -114,9 +124,12 @@ func (s *state) prepare(turn session.TurnID, c choice) *session.Reserved {
 }
 
 // passing is the next call of a turn at the gate.
-func (s *state) passing(c choice, e budget.Estimate, payer *session.Payer) gate.Call {
+func (s *state) passing(c choice, req *provider.Request, e budget.Estimate, payer *session.Payer) gate.Call {
+	if size, counted := s.conversation().size(c); counted {
+		e.Counted = size
+	}
 	return gate.Call{Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: payer, Purpose: session.ForTurn, Sum: s.sum,
-		Usage: reservation(c.model, e, s.cfg.Now()), Allowed: s.allowed || s.run != nil && s.run.allowed}
+		Usage: probably(c.model, e, s.cfg.Now()), Most: s.cfg.atMost(req, e), Allowed: s.allowed || s.run != nil && s.run.allowed}
 }
 
 // takePrepared gives the running turn the request of its next call, and what was reserved for it.
@@ -136,22 +149,36 @@ func (s *state) takePrepared() *provider.Request {
 }
 
 // enterGate reserves what the running call may cost, if that was not done before. The log has the reservation before the call is made.
-// It reports whether the call may be made: if a limit of all sessions has no room, the turn is parked, and a person decides.
-func (s *state) enterGate() bool {
+// It reports whether the call may be made. If a limit of all sessions has no room until other calls end, the turn waits for them; if
+// it has none, the turn is parked, and a person decides.
+func (s *state) enterGate(req *provider.Request) bool {
 	r := s.run
-	call := s.passing(r.choice, r.estimate, r.paidBy)
+	call := s.passing(r.choice, req, r.estimate, r.paidBy)
 	if r.pass != nil && r.pass.Fits(call) {
 		return true
 	}
 	s.leaveGate()
 	pass, err := s.cfg.gate.Enter(call)
 	if full, ok := errors.AsType[*gate.Full](err); ok {
+		if now := s.cfg.Now(); full.Busy && (r.busySince.IsZero() || now.Sub(r.busySince) < busyMost) {
+			if r.busySince.IsZero() {
+				r.busySince = now
+			}
+			r.retry = time.NewTimer(busyPause)
+			return false
+		}
 		s.askToSpend(full.Spending)
 		return false
 	}
-	r.pass, r.allowed = pass, false
+	r.pass, r.allowed, r.busySince = pass, false, time.Time{}
 	return s.record(fact{r.ID, pass.Reserved, nil}) == nil
 }
+
+// A turn whose call waits for others to end tries again after a pause, and asks a person after a longer time.
+const (
+	busyPause = time.Second
+	busyMost  = 5 * time.Minute
+)
 
 // askToSpend parks the running turn before a call that a limit has no room for. A person resumes or ends it.
 func (s *state) askToSpend(q session.Spending) {
@@ -162,26 +189,29 @@ func (s *state) askToSpend(q session.Spending) {
 		Payer: r.paidBy, Spending: &q}, facts...)
 }
 
-// covered reserves more for an answer that is longer than the call reserved for. It reports whether the call goes on.
+// covered counts an answer that is longer than it probably would be. It reports whether the call goes on.
 func (s *state) covered() bool {
 	r, now := s.run, s.cfg.Now()
 	used := r.estimate.Usage()
 	if used.Cost = r.priced().Price.Cost(used, now); r.pass.Covers(used) {
 		return true
 	}
-	err := r.pass.Extend(reservation(r.priced(), r.estimate, now))
+	more, err := r.pass.Extend(probably(r.priced(), r.estimate, now))
 	if full, ok := errors.AsType[*gate.Full](err); ok {
 		s.tell(r.ID, warn(noticeBudgetReached, fmt.Sprintf("the limit %s of %v %s is used up", full.Limit, full.Most.Units(), provider.USD)))
 		s.overLimit(string(full.Limit))
 		return false
 	}
-	return s.record(fact{r.ID, r.pass.Reserved, nil}) == nil
+	return !more || s.record(fact{r.ID, r.pass.Reserved, nil}) == nil
 }
 
+// callAgain makes the running call once more, or the one that waited for others to end.
 func (s *state) callAgain() {
-	s.run.retry = nil
-	s.run.again++
-	s.run.tries++
+	r := s.run
+	if r.retry = nil; r.busySince.IsZero() {
+		r.again++
+		r.tries++
+	}
 	s.startCall()
 }
 

@@ -190,8 +190,9 @@ func (s *state) summaryModel() provider.Model {
 // enterForSummary reserves what a summary may cost. hold is its reservation in the ledger, empty if the log has it.
 func (s *state) enterForSummary(turn session.TurnID, c choice, p transcript.Passage) (pass *gate.Pass, hold string, err error) {
 	s.leaveGate() // the next call of the turn is another one after the summary
+	most := s.cfg.atMost(&provider.Request{Model: c.model, Decision: c.decision}, summary.Sent(p))
 	pass, err = s.cfg.gate.Enter(gate.Call{Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: c.payer,
-		Purpose: session.ForSummary, Sum: s.sum, Usage: reservation(c.model, summary.Sent(p), s.cfg.Now())})
+		Purpose: session.ForSummary, Sum: s.sum, Usage: probably(c.model, summary.Sent(p), s.cfg.Now()), Most: most})
 	if full, ok := errors.AsType[*gate.Full](err); ok {
 		return nil, "", &provider.Error{API: c.model.API, Provider: c.model.Provider, Kind: provider.KindQuota, Hint: provider.HintFinal,
 			Message: full.Error()}

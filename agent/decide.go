@@ -526,6 +526,7 @@ func (v conversation) estimateOf(model session.ModelRef, req *provider.Request) 
 	}
 	for _, m := range req.Messages {
 		e.Sent += transcript.Characters(m.Blocks)
+		e.Media += transcript.Pictures(m.Blocks)
 	}
 	if u, ok := v.lastUsage(model); ok && u.Cached+u.CacheWrite > 0 {
 		e.Cached = u.Input + u.Output

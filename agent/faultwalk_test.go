@@ -23,7 +23,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-var faultWalks = flag.Int("faultwalks", 40, "how many sessions TestFaultWalks leads through faults of their providers")
+var faultWalks = flag.Int("faultwalks", 10, "how many sessions TestFaultWalks leads through faults of their providers")
 
 // rows is a catalog of some rows, each at a provider of its own.
 type rows []provider.Model

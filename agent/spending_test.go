@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,9 +14,11 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/gate"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 var (
@@ -27,15 +30,19 @@ var (
 // tokenPrice is what a token of an answer costs in these tests, in USD. The prompt costs nothing.
 const tokenPrice = 50e-6
 
-// oneReservation is what a call reserves first, in USD.
-const oneReservation = allowance * tokenPrice
+// oneCall is what a call probably costs, in USD. oneReservation is what it may cost at most.
+const (
+	longest        = 8000 // tokens of an answer
+	oneCall        = allowance * tokenPrice
+	oneReservation = longest * tokenPrice
+)
 
 // spendBench is a bench with limits for all sessions. A call of shop/large reserves oneReservation.
 func spendBench(t *testing.T, l gate.Limits) *bench {
 	t.Helper()
 	b := newBench(t)
 	catalog, err := registry.New([]registry.Provider{{ID: "shop", API: "chat", Rows: []registry.Row{
-		{ID: "large", Control: provider.ControlNone, Window: 10_000_000, Price: &provider.Price{Rates: provider.Rates{Output: tokenPrice * 1e6}}},
+		{ID: "large", Control: provider.ControlNone, Window: 10_000_000, MaxOutput: longest, Price: &provider.Price{Rates: provider.Rates{Output: tokenPrice * 1e6}}},
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +77,7 @@ func (b *bench) atLimit(id session.ID, limit session.SpendingLimit, used, most f
 	if p == nil {
 		b.Fatal("no turn is parked")
 	}
-	want := session.Spending{Limit: limit, Used: provider.MoneyOf(used), Most: provider.MoneyOf(most), Next: provider.MoneyOf(oneReservation)}
+	want := session.Spending{Limit: limit, Used: provider.MoneyOf(used), Most: provider.MoneyOf(most), Next: provider.MoneyOf(oneCall)}
 	if p.Why != session.ParkedBudget || p.Resumes != session.ResumesOnRequest || p.Spending == nil || *p.Spending != want {
 		b.Fatalf("parked: %+v, %+v, want %+v", p, p.Spending, want)
 	}
@@ -190,10 +197,13 @@ func TestSpendingNotAsked(t *testing.T) {
 	})
 }
 
-// bill is a vendor that answers at length, a piece a second, and charges each piece.
+// bill is a vendor that answers at length, a piece a second, and charges each piece. hidden is the share of calls of which nothing is
+// seen before the end.
 type bill struct {
 	mu     sync.Mutex
 	rng    *rand.Rand
+	hidden float64
+	tools  bool // some answers call a tool
 	tokens int
 	calls  int
 }
@@ -203,7 +213,9 @@ func (v *bill) judge(*provider.Request, script) script {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calls++
-	pieces := 1 + v.rng.IntN(400) // up to twice the allowance
+	pieces := 1 + v.rng.IntN(longest/piece)
+	hidden, n := v.rng.Float64() < v.hidden, v.calls
+	calls := v.tools && v.rng.IntN(3) > 0
 	return func(ctx context.Context, yield func(provider.Event, error) bool) {
 		if !yield(provider.Begin{Index: 0, Block: provider.Text{}}, nil) {
 			return
@@ -215,13 +227,29 @@ func (v *bill) judge(*provider.Request, script) script {
 			v.mu.Lock()
 			v.tokens += piece
 			v.mu.Unlock()
-			if !yield(provider.Delta{Index: 0, Text: strings.Repeat("word", piece)}, nil) {
+			if hidden {
+				if !yield(provider.Alive{}, nil) {
+					return
+				}
+			} else if !yield(provider.Delta{Index: 0, Text: strings.Repeat("word", piece)}, nil) {
 				return
 			}
 		}
-		if yield(provider.End{Index: 0, Block: provider.Text{Text: strings.Repeat("word", piece*pieces)}}, nil) {
-			yield(stop(provider.Usage{Output: piece * pieces}), nil)
+		said, end := provider.Text{Text: "So."}, provider.Stop{Reason: provider.StopEndTurn, Usage: provider.Usage{Output: piece * pieces}}
+		if !hidden {
+			said.Text = strings.Repeat("word", piece*pieces)
 		}
+		if !yield(provider.End{Index: 0, Block: said}, nil) {
+			return
+		}
+		if calls {
+			end.Reason = provider.StopToolUse
+			call := provider.ToolCall{ID: fmt.Sprint("c", n), Name: "look", Input: json.RawMessage(fmt.Sprintf(`{"at":"%d"}`, n))}
+			if !yield(provider.End{Index: 1, Block: call}, nil) {
+				return
+			}
+		}
+		yield(end, nil)
 	}
 }
 
@@ -245,7 +273,7 @@ func TestSpendingKills(t *testing.T) {
 		most := 0.1 * float64(*spendSessions)
 		b := spendBench(t, limitOf(session.LimitDay, most))
 		defer b.close()
-		v := &bill{rng: rand.New(rand.NewPCG(seed, 2))}
+		v := &bill{rng: rand.New(rand.NewPCG(seed, 2)), hidden: 0.5}
 		b.fake.judge = v.judge
 		store := &wounded{Sessions: b.store}
 		b.over(store)
@@ -305,30 +333,88 @@ func TestSpendingKills(t *testing.T) {
 	})
 }
 
-// TestSpendingOvernight has a loop without a person prompt through a night. It stops at the limit.
+// TestSpendingOvernight has a loop without a person prompt through a night, with an agent that calls tools, each limit in turn being the
+// smaller one. The loop stops at the limit, and a person who writes in the morning makes room where that is what it lacks.
 func TestSpendingOvernight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const most = 2
-		b := spendBench(t, limitOf(session.LimitUnattended, most))
-		defer b.close()
-		v := &bill{rng: rand.New(rand.NewPCG(3, 4))}
-		b.fake.judge = v.judge
-		id := b.session("shop/large", "")
-		turns := 0
-		for begun := time.Now(); time.Since(begun) < 14*time.Hour; {
-			if b.parkedTurn(id) == nil && b.agentState(id).Session.Status == session.Idle {
-				b.prompted(id, text("on"))
-				turns++
+	for _, l := range []struct {
+		day, unattended float64
+		stops           session.SpendingLimit
+	}{{20, 2, session.LimitUnattended}, {2, 20, session.LimitDay}} {
+		synctest.Test(t, func(t *testing.T) {
+			const most = 2
+			b := spendBench(t, gate.Limits{Day: provider.MoneyOf(l.day), Unattended: provider.MoneyOf(l.unattended)})
+			defer b.close()
+			v := &bill{rng: rand.New(rand.NewPCG(3, 4)), hidden: 0.5, tools: true}
+			b.fake.judge = v.judge
+			b.group.Close()
+			h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("seen") }}
+			b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+			b.start()
+			s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "shop", ID: "large"}},
+				Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}, Host: tool.MCP, Source: "files", Effect: tool.Read}}})
+			if err != nil {
+				t.Fatal(err)
 			}
-			time.Sleep(time.Minute)
+			id := s.ID
+			turns := 0
+			for begun := time.Now(); time.Since(begun) < 14*time.Hour; {
+				if b.parkedTurn(id) == nil && b.agentState(id).Session.Status == session.Idle {
+					b.prompted(id, text("on"))
+					turns++
+				}
+				time.Sleep(10 * time.Minute)
+			}
+			p := b.parkedTurn(id)
+			t.Logf("a night of %d turns and %d calls: %.4f USD of %d, and a reservation is %.4f", turns, v.calls, v.sum(), most, oneReservation)
+			if p == nil || p.Why != session.ParkedBudget || p.Spending.Limit != l.stops {
+				t.Errorf("in the morning: %+v", p)
+			}
+			if v.sum() > most+oneReservation || v.sum() < most-2*oneReservation {
+				t.Errorf("it spent %.4f USD", v.sum())
+			}
+		})
+	}
+}
+
+// TestSpendingWaits has sessions whose calls together could exceed a limit wait for each other. Nobody is asked, because there is room.
+func TestSpendingWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := spendBench(t, limitOf(session.LimitDay, 2*oneReservation))
+		defer b.close()
+		v := &running{}
+		b.fake.judge = v.judge
+		var ids []session.ID
+		turns := map[session.ID]session.TurnID{}
+		for range 8 {
+			id := b.session("shop/large", "")
+			ids = append(ids, id)
+			turns[id] = b.prompted(id, text("on")).Turn
 		}
-		p := b.parkedTurn(id)
-		t.Logf("a night of %d turns: %.4f USD of %d, and a reservation is %.4f", turns, v.sum(), most, oneReservation)
-		if p == nil || p.Why != session.ParkedBudget {
-			t.Errorf("in the morning: %+v", p)
+		for _, id := range ids {
+			check(t, "the end", b.outcome(id, turns[id]).End.StopReason, session.StopEndTurn)
 		}
-		if v.sum() > most+oneReservation || v.sum() < most-2*oneReservation {
-			t.Errorf("it spent %.4f USD", v.sum())
-		}
+		check(t, "calls at most in parallel", v.most, 3) // two reservations, and one
+		check(t, "used", b.budget().Used, provider.MoneyOf(8*100*tokenPrice))
 	})
+}
+
+// running is a vendor that counts its calls.
+type running struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (v *running) judge(*provider.Request, script) script {
+	return func(ctx context.Context, yield func(provider.Event, error) bool) {
+		count := func(by int) {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			v.now += by
+			v.most = max(v.most, v.now)
+		}
+		count(1)
+		events(10*time.Second)(ctx, yield)
+		count(-1)
+		events(append(say("a"), stop(provider.Usage{Output: 100}))...)(ctx, yield)
+	}
 }

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"time"
 	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/provider"
@@ -12,7 +13,9 @@ const PerToken = 4
 // Estimate is what a call used, for as long as its vendor has not reported it.
 type Estimate struct {
 	Sent    int // characters that went out
+	Media   int // images and documents that went out
 	Cached  int // tokens that are probably in the vendor's cache
+	Counted int // tokens of the prompt, most of which the vendor has counted in an earlier call; 0: nobody has
 	Said    int // characters that came
 	thought int // of these: thinking
 }
@@ -24,6 +27,39 @@ func (e Estimate) Usage() provider.Usage {
 	u.Cached = min(e.Cached, u.Input)
 	if thought := Tokens(e.thought); thought > 0 {
 		u.Reasoning = &thought
+	}
+	return u
+}
+
+// What a prompt may have at most.
+const (
+	countedWrong = 20   // one token more in so many, if most of them are counted
+	leastChars   = 2    // characters of a token
+	mostMedia    = 5000 // tokens of an image or a document
+)
+
+// Most is what the call may use at most, if its answer has at most output tokens, thinking that is not shown included. Nothing is
+// read from the vendor's cache.
+func (e Estimate) Most(output int) provider.Usage {
+	u := provider.Usage{Input: (e.Sent+leastChars-1)/leastChars + e.Media*mostMedia, Output: max(output, Tokens(e.Said)), Estimated: true}
+	if e.Counted > 0 {
+		u.Input = e.Counted + e.Counted/countedWrong + 1
+	}
+	return u
+}
+
+// Dearest is a usage with its cost if the vendor writes none or all of the prompt to its cache, whichever costs more.
+func Dearest(p *provider.Price, u provider.Usage, at time.Time) provider.Usage {
+	written, long := u, u
+	written.CacheWrite = u.Input
+	long.CacheWrite, long.CacheWriteLong = u.Input, u.Input
+	if u.Cost = p.Cost(u, at); u.Cost == nil {
+		return u
+	}
+	for _, other := range []provider.Usage{written, long} {
+		if other.Cost = p.Cost(other, at); other.Cost != nil && other.Cost.Amount > u.Cost.Amount {
+			u = other
+		}
 	}
 	return u
 }

@@ -16,6 +16,7 @@ type Gate struct {
 	now func() time.Time
 
 	mu         sync.Mutex
+	running    map[*Pass]bool // passes that are not settled
 	today      session.Day
 	day        account
 	unattended account
@@ -24,7 +25,7 @@ type Gate struct {
 
 // New returns a gate at which nothing was spent so far.
 func New(l Limits, now func() time.Time) *Gate {
-	return &Gate{now: now, today: session.DayOf(now()),
+	return &Gate{now: now, running: make(map[*Pass]bool), today: session.DayOf(now()),
 		day:        account{limit: session.LimitDay, most: l.Day},
 		unattended: account{limit: session.LimitUnattended, most: l.Unattended}}
 }
@@ -55,7 +56,8 @@ type Call struct {
 	Payer    *session.Payer  // nil: not known
 	Purpose  session.Purpose // what the call is for
 	Sum      *Sum            // of its session
-	Usage    provider.Usage  // what it reserves, with its cost
+	Usage    provider.Usage  // what it probably uses, with its cost
+	Most     provider.Usage  // what it may use at most, with its cost; without one, or with a lower one, Usage counts
 	Allowed  bool            // a person allowed this call: the limits count it, and do not stop it
 }
 
@@ -67,11 +69,13 @@ type Pass struct {
 	sum      *Sum
 	provider provider.Provider
 	allowed  bool
-	first    provider.Money // what was reserved when the call began
+	first    provider.Money // what it probably uses, as it seemed when the call began
+	usage    provider.Usage // what it probably uses
 	own      *reservation   // in sum
 
 	// Guarded by the gate's lock.
-	held    provider.Money // what counts for the limits
+	held    provider.Money // the cost of usage
+	most    provider.Money // what it may cost at most
 	settled bool
 }
 
@@ -83,11 +87,22 @@ func (g *Gate) Enter(c Call) (*Pass, error) {
 	cost := costOf(c.Usage)
 	for _, a := range g.accounts() {
 		if !c.Allowed && !a.room(cost) {
-			return nil, &Full{a.spending(cost)}
+			return nil, &Full{a.spending(cost), a.spent+cost <= a.most+a.raised}
 		}
 	}
-	p := &Pass{gate: g, sum: c.Sum, provider: c.Provider, allowed: c.Allowed, first: cost, own: new(reservation), held: cost,
-		Reserved: session.Reserved{Day: g.today, Model: c.Model, Level: c.Level, Payer: c.Payer, Purpose: c.Purpose, Usage: c.Usage}}
+	reserved := c.Usage
+	if costOf(c.Most) > cost {
+		reserved = c.Most
+	}
+	most := costOf(reserved)
+	for _, a := range g.accounts() {
+		if !c.Allowed && !g.bounded(a, most) {
+			return nil, &Full{a.spending(cost), true}
+		}
+	}
+	p := &Pass{gate: g, sum: c.Sum, provider: c.Provider, allowed: c.Allowed, first: cost, usage: c.Usage, own: new(reservation), held: cost, most: most,
+		Reserved: session.Reserved{Day: g.today, Model: c.Model, Level: c.Level, Payer: c.Payer, Purpose: c.Purpose, Usage: reserved}}
+	g.running[p] = true
 	if g.change != (session.BudgetChange{}) {
 		p.Reserved.Budgets, g.change = new(g.change), session.BudgetChange{}
 	}
@@ -96,48 +111,67 @@ func (g *Gate) Enter(c Call) (*Pass, error) {
 	return p, nil
 }
 
+// bounded reports whether all calls that run, and one that may cost most, exceed a limit by at most what one of them may cost.
+func (g *Gate) bounded(a *account, most provider.Money) bool {
+	if a.most == 0 || most == 0 {
+		return true
+	}
+	sum, dearest := a.spent+most, most
+	for p := range g.running {
+		if a != &g.day || p.Reserved.Day == g.today {
+			sum, dearest = sum+p.most, max(dearest, p.most)
+		}
+	}
+	return sum-dearest <= a.most+a.raised
+}
+
 // Stream makes the call: see [provider.Provider].
 func (p *Pass) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
 	return p.provider.Stream(ctx, req)
 }
 
 // Fits reports whether the pass is one for a call, so that the call needs no other: it goes to the same model on the same day, and
-// reserves no more.
+// needs no more.
 func (p *Pass) Fits(c Call) bool {
 	r := p.Reserved
 	if r.Day != p.gate.Today() {
 		return false
 	}
 	samePayer := r.Payer == c.Payer || r.Payer != nil && c.Payer != nil && *r.Payer == *c.Payer
-	return r.Model == c.Model && r.Level == c.Level && r.Purpose == c.Purpose && samePayer && costOf(c.Usage) <= costOf(r.Usage)
+	return r.Model == c.Model && r.Level == c.Level && r.Purpose == c.Purpose && samePayer && costOf(c.Usage) <= costOf(p.usage) && costOf(c.Most) <= costOf(r.Usage)
 }
 
 // Others is what the session has used, and what its other calls have reserved.
 func (p *Pass) Others() budget.Used { return p.sum.without(p.own) }
 
-// Covers reports whether a call has used no more than it reserved.
-func (p *Pass) Covers(used provider.Usage) bool { return costOf(used) <= costOf(p.Reserved.Usage) }
+// Covers reports whether a call has used no more than it probably would.
+func (p *Pass) Covers(used provider.Usage) bool { return costOf(used) <= costOf(p.usage) }
 
-// Extend reserves more for a call that runs. The error is *Full if the call has to end, because a limit has no room for that: others
-// have used it up, and all together would spend more than the limit and what this call reserved first.
-func (p *Pass) Extend(most provider.Usage) error {
+// Extend says that a call which runs uses more than it probably would. more reports whether Reserved has changed. The error is *Full if
+// the call has to end, because a limit has no room for that: others have used it up, and all together would spend more than the limit
+// and what this call probably used when it began.
+func (p *Pass) Extend(usage provider.Usage) (more bool, err error) {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.turnLocked()
-	more := max(costOf(most)-p.held, 0)
+	by := max(costOf(usage)-p.held, 0)
 	for _, a := range g.accounts() {
-		if !p.allowed && !p.settled && a.most > 0 && a.spent+a.held+more > a.most+a.raised+p.first {
-			return &Full{a.spending(0)}
+		if !p.allowed && !p.settled && a.most > 0 && a.spent+a.held+by > a.most+a.raised+p.first {
+			return false, &Full{a.spending(0), false}
 		}
 	}
+	p.usage, p.Reserved.Budgets = usage, nil
 	if !p.settled {
-		g.holdLocked(p, more)
-		p.held += more
-		p.sum.hold(p.own, most)
+		g.holdLocked(p, by)
+		p.held += by
+		p.sum.hold(p.own, usage)
 	}
-	p.Reserved.Usage, p.Reserved.Budgets = most, nil
-	return nil
+	if p.held <= p.most && !p.settled || costOf(usage) <= costOf(p.Reserved.Usage) {
+		return false, nil
+	}
+	p.most, p.Reserved.Usage = max(p.most, p.held), usage
+	return true, nil
 }
 
 // Settle puts what the call used in place of what it reserved. A call that was refused used nothing.
@@ -152,6 +186,7 @@ func (p *Pass) Settle(used provider.Usage) {
 		return
 	}
 	p.settled = true
+	delete(g.running, p)
 	p.sum.settle(p.own, used)
 	g.turnLocked()
 	g.holdLocked(p, -p.held)

@@ -98,30 +98,34 @@ func TestRoom(t *testing.T) {
 func TestExtend(t *testing.T) {
 	g := New(limits(2, 0), noon().now)
 	a, b := enter(t, g, 1), enter(t, g, 0.5)
-	if err := a.Extend(cost(2)); err != nil { // 2.5 of 2: by no more than 1
+	if _, err := a.Extend(cost(2)); err != nil { // 2.5 of 2: by no more than 1
 		t.Error(err)
 	}
-	if err := a.Extend(cost(2.5)); err != nil { // 3
+	if _, err := a.Extend(cost(2.5)); err != nil { // 3
 		t.Error(err)
 	}
-	if _, ok := errors.AsType[*Full](a.Extend(cost(2.51))); !ok {
+	extend := func(p *Pass, usd float64) error {
+		_, err := p.Extend(cost(usd))
+		return err
+	}
+	if _, ok := errors.AsType[*Full](extend(a, 2.51)); !ok {
 		t.Error("a call got more than it reserved first above the limit")
 	}
-	if _, ok := errors.AsType[*Full](b.Extend(cost(0.6))); !ok {
+	if _, ok := errors.AsType[*Full](extend(b, 0.6)); !ok {
 		t.Error("another call, which reserved 0.5 first, got more")
 	}
 	used(t, g, 3, 0)
-	if err := b.Extend(cost(0.2)); !errors.As(err, new(*Full)) {
+	if err := extend(b, 0.2); !errors.As(err, new(*Full)) {
 		t.Errorf("above its overshoot a call goes on: %v", err)
 	}
 	a.Settle(cost(0.4))
 	used(t, g, 0.9, 0)
-	if err := b.Extend(cost(0.2)); err != nil { // less than it holds: it keeps that
+	if err := extend(b, 0.2); err != nil { // less than it holds: it keeps that
 		t.Error(err)
 	}
 	used(t, g, 0.9, 0)
 	b.Settle(cost(0.6))
-	if err := b.Extend(cost(100)); err != nil {
+	if err := extend(b, 100); err != nil {
 		t.Errorf("a call that is over: %v", err)
 	}
 	used(t, g, 1, 0)
@@ -255,7 +259,7 @@ func TestParallel(t *testing.T) {
 				granted := first
 				for range 4 {
 					more := granted + first*rng.Float64()
-					if p.Extend(cost(more)) != nil {
+					if _, err := p.Extend(cost(more)); err != nil {
 						break
 					}
 					granted = more
@@ -276,5 +280,106 @@ func TestParallel(t *testing.T) {
 	}
 	if total := sum.Used(); total != tokens(int(calls.Load()), spent.Units()) || g.day.held != 0 || g.unattended.held != 0 || len(sum.held) != 0 {
 		t.Errorf("of %v in %d calls the session has %+v; %v are still reserved", spent.Units(), calls.Load(), total, g.day.held.Units())
+	}
+}
+
+// atMost is a call that probably costs one amount, and at most another one.
+func atMost(probably, most float64) Call {
+	c := callOf(probably)
+	c.Most = cost(most)
+	return c
+}
+
+// A call waits for others if all of them could exceed a limit by more than the largest reservation. Alone it never waits.
+func TestBusy(t *testing.T) {
+	at := noon()
+	g := New(limits(10, 0), at.now)
+	a, err := g.Enter(atMost(0.5, 6))
+	if err != nil || costOf(a.Reserved.Usage) != provider.MoneyOf(6) {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	b, err := g.Enter(atMost(0.5, 12)) // 6 of 10, and a reservation
+	if err != nil {
+		t.Fatal(err)
+	}
+	used(t, g, 1, 0)
+	_, err = g.Enter(atMost(0.5, 5))
+	if full, ok := errors.AsType[*Full](err); !ok || !full.Busy || full.Next != provider.MoneyOf(0.5) {
+		t.Errorf("a third call: %v", err)
+	}
+	c, err := g.Enter(atMost(0.5, 4))
+	if err != nil {
+		t.Errorf("6 and 4 of 10, and a reservation: %v", err)
+	}
+	for usd, busy := range map[float64]bool{9: true, 11: false} { // with and without the others
+		_, err = g.Enter(callOf(usd))
+		if full, ok := errors.AsType[*Full](err); !ok || full.Busy != busy {
+			t.Errorf("a call that probably costs %v: %+v", usd, full)
+		}
+	}
+	if _, err := g.Enter(atMost(0, 0)); err != nil {
+		t.Errorf("a call of a model without a price: %v", err)
+	}
+	a.Settle(cost(6))
+	b.Leave()
+	c.Leave()
+	if _, err := g.Enter(atMost(4, 100)); err != nil {
+		t.Errorf("a call alone: %v", err)
+	}
+	allowed := atMost(1, 50)
+	allowed.Allowed = true
+	if _, err := g.Enter(allowed); err != nil {
+		t.Errorf("a call that a person allowed: %v", err)
+	}
+	at.at = at.at.Add(24 * time.Hour) // reservations of yesterday do not count for the limit of today
+	if _, err := g.Enter(atMost(1, 50)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Extend changes the reservation only if a call uses more than it could.
+func TestExtendReserved(t *testing.T) {
+	g := New(limits(10, 0), noon().now)
+	p, err := g.Enter(atMost(1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		usd, reserved float64
+		more          bool
+	}{{1.5, 2, false}, {2, 2, false}, {2.5, 2.5, true}, {2.5, 2.5, false}} {
+		more, err := p.Extend(cost(c.usd))
+		if err != nil || more != c.more || costOf(p.Reserved.Usage) != provider.MoneyOf(c.reserved) {
+			t.Errorf("%v: %v, %v, reserved %v", c.usd, more, err, costOf(p.Reserved.Usage).Units())
+		}
+	}
+	used(t, g, 2.5, 0)
+}
+
+// Calls that cost up to their reservation, which nobody sees before their end, exceed the limit together by at most one reservation.
+func TestParallelHidden(t *testing.T) {
+	const most, reserved = 10.0, 1.0
+	g := New(limits(most, 0), noon().now)
+	var all []<-chan struct{}
+	for i := range 64 {
+		all = append(all, testgo.Go(t, func() {
+			rng := rand.New(rand.NewPCG(2, uint64(i)))
+			for range 50 {
+				p, err := g.Enter(atMost(0.05, reserved))
+				if err != nil {
+					continue
+				}
+				g.Budgets()
+				p.Settle(cost(reserved * rng.Float64()))
+			}
+		}))
+	}
+	for _, done := range all {
+		<-done
+	}
+	spent := g.Budgets()[0].Used
+	t.Logf("spent %v of %v USD, with reservations of %v USD", spent.Units(), most, reserved)
+	if spent > provider.MoneyOf(most+reserved) || spent < provider.MoneyOf(most-0.05) || len(g.running) != 0 {
+		t.Errorf("spent %v", spent.Units())
 	}
 }

@@ -15,9 +15,15 @@ type Limits struct {
 }
 
 // Full says that a limit has no room for a call.
-type Full struct{ session.Spending }
+type Full struct {
+	session.Spending
+	Busy bool // only because of the calls that run: there may be room when they have ended
+}
 
 func (f *Full) Error() string {
+	if f.Busy {
+		return fmt.Sprintf("%s of %v %s has no room until other calls end: %v are spent or reserved", f.Limit, f.Most.Units(), provider.USD, f.Used.Units())
+	}
 	return fmt.Sprintf("%s of %v %s has no room: %v are spent or reserved, and the call may cost %v",
 		f.Limit, f.Most.Units(), provider.USD, f.Used.Units(), f.Next.Units())
 }

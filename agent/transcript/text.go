@@ -22,6 +22,14 @@ func Characters(blocks provider.Blocks) (n int) {
 	return n
 }
 
+// Pictures counts the images and documents in blocks, those of results included.
+func Pictures(blocks provider.Blocks) (n int) {
+	for _, b := range blocks {
+		n += mediaIn(b)
+	}
+	return n
+}
+
 // Abridged keeps the beginning and the end of a text that is longer than limit bytes. In between it says how much was left out
 // and why.
 func Abridged(text string, limit int, why string) string {
