@@ -19,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/agent/room"
 	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/search"
 )
 
 // Group has the agents of a daemon, one for each loaded session of any owner. It is safe for concurrent use.
@@ -28,6 +29,8 @@ type Group struct {
 
 	stop  context.CancelCauseFunc
 	loads sync.WaitGroup // a goroutine for each agent
+
+	searching chan struct{} // has an element for each search that runs
 
 	mu     sync.Mutex
 	agents map[session.Ref]*loading
@@ -57,7 +60,7 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	g := &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.Ref]*loading),
-		used: make(map[session.Ref]uint64)}
+		used: make(map[session.Ref]uint64), searching: make(chan struct{}, searches)}
 	g.loads.Go(g.wakeParked) // ends with ctx; Close waits
 	return g, nil
 }
@@ -227,6 +230,20 @@ func (o *Sessions) Get(ctx context.Context, id session.ID) (session.Session, err
 // List is a page of records as the store has them, and the cursor of the next: see [session.Sessions].
 func (o *Sessions) List(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
 	return o.store.List(ctx, q)
+}
+
+// searches is how many searches of a daemon run in parallel. Others wait: a search keeps a processor busy until it returns.
+const searches = 2
+
+// Search finds text in sessions: see [search.Scan].
+func (o *Sessions) Search(ctx context.Context, q search.Query, b search.Bounds) (search.Page, error) {
+	select {
+	case o.group.searching <- struct{}{}:
+	case <-ctx.Done():
+		return search.Page{}, context.Cause(ctx)
+	}
+	defer func() { <-o.group.searching }()
+	return search.Scan(ctx, o.store, q, b)
 }
 
 // Create stores a new session. It sets ID, Created, Updated and Status; the caller sets the rest. Errors: *room.Error, and those of

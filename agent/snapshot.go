@@ -233,7 +233,7 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		if err != nil {
 			return State{}, err
 		}
-		update := feed.SessionUpdate{Title: c.Title, Metadata: c.Metadata}
+		update := feed.SessionUpdate{Title: c.Title, Metadata: c.Metadata, Archived: c.Archived, OnTop: c.OnTop}
 		if c.Model != nil || c.Level != nil || c.Fallback != nil || c.Display != nil {
 			model := next.shown()
 			update.Model, update.Level, update.Preferred = &model, next.decision.Effective, after.Level

@@ -3,9 +3,11 @@ package rpc
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
@@ -14,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/search"
 )
 
 type historyParams struct {
@@ -65,6 +68,56 @@ func (c *client) page(ctx context.Context, id session.ID, p agent.Page) (page []
 		return list, err
 	})
 	return page, more, err
+}
+
+type searchParams struct {
+	Text    string                `json:"text"`
+	In      []search.Place        `json:"in,omitempty"`
+	Session method.ID[session.ID] `json:"session_id,omitzero"`
+	Cursor  string                `json:"cursor,omitempty"`
+	Limit   pageLimit             `json:"limit,omitzero"`
+	filterParams
+}
+
+type searchResult struct {
+	Found      []found `json:"found"`
+	Read       int     `json:"read"`
+	Unreadable int     `json:"unreadable,omitempty"`
+	Next       string  `json:"next_cursor,omitempty"`
+}
+
+// found is a session in which a search found something.
+type found struct {
+	Session  wire.Session     `json:"session"`
+	Hits     int              `json:"hits"`
+	Excerpts []search.Excerpt `json:"excerpts"`
+}
+
+// Bounds of one search. A client that wants more calls again.
+const (
+	searchTime  = 300 * time.Millisecond
+	searchBytes = 16 << 20
+	searchRoom  = 256 << 10
+)
+
+func searchSessions(_ context.Context, c *client, p searchParams) (func(context.Context) (searchResult, error), error) {
+	limit, err := p.Limit.page()
+	if err != nil {
+		return nil, err
+	}
+	q := search.Query{Text: p.Text, In: p.In, Session: p.Session.Value, Of: p.filter(), Cursor: p.Cursor, Limit: limit}
+	bounds := search.Bounds{Time: searchTime, Bytes: searchBytes, Result: min(searchRoom, c.server.out.Room()/2)}
+	return func(ctx context.Context) (searchResult, error) {
+		page, err := c.Sessions().Search(ctx, q, bounds)
+		if errors.Is(err, search.ErrText) {
+			return searchResult{}, conn.InvalidParams("text", "%v", err)
+		}
+		r := searchResult{Found: []found{}, Read: page.Read, Unreadable: page.Unreadable, Next: page.Next}
+		for _, f := range page.Found {
+			r.Found = append(r.Found, found{c.listedNow(f.Session), f.Hits, append([]search.Excerpt{}, f.Excerpts...)})
+		}
+		return r, err
+	}, nil
 }
 
 type exportParams struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -242,7 +243,26 @@ type listParams struct {
 	Cursor string    `json:"cursor,omitempty"`
 	Limit  pageLimit `json:"limit,omitzero"`
 	Query  string    `json:"query,omitempty"`
-	CWD    string    `json:"cwd,omitempty"`
+	filterParams
+}
+
+// filterParams select sessions. Those that are absent select all.
+type filterParams struct {
+	CWD      string `json:"cwd,omitempty"`
+	Model    string `json:"model_id,omitempty"`
+	Since    moment `json:"since,omitempty"`
+	Until    moment `json:"until,omitempty"`
+	Archived *bool  `json:"archived,omitempty"`
+	Pinned   *bool  `json:"pinned,omitempty"`
+}
+
+// filter is what the store selects by. A model that no provider has now selects the sessions that still name it.
+func (p filterParams) filter() session.Filter {
+	f := session.Filter{CWD: p.CWD, Since: int64(p.Since), Until: int64(p.Until), Archived: p.Archived, OnTop: p.Pinned}
+	if p.Model != "" {
+		f.Model.Provider, f.Model.ID, _ = strings.Cut(p.Model, "/")
+	}
+	return f
 }
 
 type listResult struct {
@@ -255,7 +275,9 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 	if err != nil {
 		return listResult{}, err
 	}
-	return c.listPage(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
+	q := session.Query{Cursor: p.Cursor, Limit: limit, Filter: p.filter()}
+	q.Text = p.Query
+	return c.listPage(ctx, q)
 }
 
 // listPage lists sessions, as many as fit.
@@ -271,15 +293,20 @@ func (c *client) listPage(ctx context.Context, q session.Query) (listResult, err
 		}
 		r := listResult{Sessions: make([]wire.Session, 0, len(page)), Next: next}
 		for _, s := range page {
-			var now agent.Live
-			if s.Status != session.Damaged {
-				now, _ = c.Sessions().Live(s)
-				s.Status = now.Status
-			}
-			r.Sessions = append(r.Sessions, c.listed(watch.Change{Session: s, Needs: now.Needs}))
+			r.Sessions = append(r.Sessions, c.listedNow(s))
 		}
 		return r, nil
 	}
+}
+
+// listedNow is a session as lists show it, with what it does now.
+func (c *client) listedNow(s session.Session) wire.Session {
+	var now agent.Live
+	if s.Status != session.Damaged {
+		now, _ = c.Sessions().Live(s)
+		s.Status = now.Status
+	}
+	return c.listed(watch.Change{Session: s, Needs: now.Needs})
 }
 
 // listed shows a session in a list. If the row has lost the chosen level since, the next turn reports it.
@@ -310,13 +337,16 @@ type updateParams struct {
 	Options  *askedOptions              `json:"options,omitempty"` // in place of all of the session's
 
 	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
+
+	Archived *bool `json:"archived,omitempty"`
+	Pinned   *bool `json:"pinned,omitempty"`
 }
 
 func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothing, error) {
-	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" && p.OnOther == "" && p.Options == nil && p.Fallbacks == nil {
-		return method.Nothing{}, conn.InvalidParams("title", "is missing; give title, metadata, tool_mode, on_other_model, options or fallbacks")
+	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" && p.OnOther == "" && p.Options == nil && p.Fallbacks == nil && p.Archived == nil && p.Pinned == nil {
+		return method.Nothing{}, conn.InvalidParams("title", "is missing; give title, metadata, tool_mode, on_other_model, options, fallbacks, archived or pinned")
 	}
-	change := agent.Change{Metadata: p.Metadata}
+	change := agent.Change{Metadata: p.Metadata, Archived: p.Archived, OnTop: p.Pinned}
 	if p.Options != nil {
 		change.Options = &p.Options.Options
 	}

@@ -220,6 +220,8 @@ type Setting struct {
 	Options   *provider.Options          `json:"options,omitempty"` // in place of all of the session's; the zero value: none
 	Fallbacks *[]Link                    `json:"fallbacks,omitempty"`
 	Title     *string                    `json:"title,omitempty"`
+	Archived  *bool                      `json:"archived,omitempty"`
+	OnTop     *bool                      `json:"on_top,omitempty"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"` // replaces members; a null removes one
 	Revoke    []string                   `json:"revoke,omitempty"`   // ids of grants that end
 	Pin       []MessageID                `json:"pin,omitempty"`      // later summaries keep these messages word for word

@@ -17,6 +17,7 @@ func (v *View) Fork(message MessageID) (fork Session, ok bool, err error) {
 	fork = v.Session
 	fork = fork.unused()
 	fork.ID, fork.Read, fork.Shared = "", nil, nil
+	fork.Archived, fork.OnTop = false, false // people said that of the other one
 	if message == "" {
 		if message = v.lastEnded(); message == "" {
 			fork.Pinned = nil
@@ -55,6 +56,7 @@ func (v *View) ForkBefore(id SummaryID) (fork Session, ok bool) {
 	}
 	fork = v.Session
 	fork.ID, fork.Usage, fork.Queued = "", NewView(fork).Session.Usage, 0
+	fork.Archived, fork.OnTop = false, false
 	fork.Shared, fork.Pinned = v.spans(place{s.place.span, s.place.at - 1}, s.After), v.pinnedUpto(s.After)
 	return fork, true
 }

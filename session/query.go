@@ -15,13 +15,17 @@ func (q Query) PageSize() int {
 	return min(q.Limit, 1000)
 }
 
-// Filters reports whether q selects some sessions only.
-func (q Query) Filters() bool { return q.CWD != "" || q.Text != "" }
+// Selects reports whether f selects some sessions only.
+func (f Filter) Selects() bool { return f != Filter{} }
 
-// Matches reports whether q selects a session with this title and directory.
-func (q Query) Matches(title, cwd string) bool {
-	return (q.CWD == "" || cwd == q.CWD) &&
-		(q.Text == "" || strings.Contains(strings.ToLower(title), strings.ToLower(q.Text)))
+// Matches reports whether f selects a session. It reads Title, CWD, Model, Updated, Archived and OnTop.
+func (f Filter) Matches(s Session) bool {
+	return (f.CWD == "" || s.CWD == f.CWD) &&
+		(f.Model == ModelRef{} || s.Model == f.Model) &&
+		(f.Since == 0 || s.Updated >= f.Since) && (f.Until == 0 || s.Updated < f.Until) &&
+		(f.Archived == nil || s.Archived == *f.Archived) &&
+		(f.OnTop == nil || s.OnTop == *f.OnTop) &&
+		(f.Text == "" || strings.Contains(strings.ToLower(s.Title), strings.ToLower(f.Text)))
 }
 
 // A listing of several pages leaves no session out, whatever changes between the pages. Each change of a session has a number, and

@@ -130,6 +130,12 @@ func (s *Session) Apply(e Entry) {
 		if b.Title != nil {
 			s.Title = *b.Title
 		}
+		if b.Archived != nil {
+			s.Archived = *b.Archived
+		}
+		if b.OnTop != nil {
+			s.OnTop = *b.OnTop
+		}
 		s.Metadata = merge(s.Metadata, b.Metadata)
 		s.Pinned = pins(s.Pinned, b.Pin, b.Unpin)
 	}

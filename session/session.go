@@ -203,6 +203,8 @@ type Session struct {
 	Rules    tool.Policy                `json:"tool_policy,omitzero"` // at least as strict as the operator's
 	Shared   []Span                     `json:"shared,omitempty"`     // of a fork: what comes before its own log, in order
 	Pinned   []MessageID                `json:"pinned,omitempty"`     // messages that later summaries keep word for word, sorted
+	Archived bool                       `json:"archived,omitempty"`   // a person has put it away; nothing else depends on it
+	OnTop    bool                       `json:"on_top,omitempty"`     // a person has pinned it to the top of lists; clients sort
 	Reserved *Reserved                  `json:"reserved,omitempty"`   // by the model call that runs; nil: the log has none
 
 	Ephemeral bool `json:"ephemeral,omitempty"` // fixed: it is in memory alone, and ends with the process

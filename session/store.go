@@ -187,8 +187,18 @@ func (b Budgets) Apply(c Charge) Budgets {
 type Query struct {
 	Cursor string // of the page before; empty: the first page
 	Limit  int    // 0: 100; at most 1,000
-	CWD    string // exact; empty: any
-	Text   string // part of the title, case ignored
+	Filter
+}
+
+// Filter selects sessions by their records. The zero Filter selects all.
+type Filter struct {
+	CWD      string   // exact; empty: any
+	Text     string   // part of the title, case ignored
+	Model    ModelRef // of the session now; zero: any
+	Since    int64    // Unix milliseconds: Updated is this or later; 0: any
+	Until    int64    // Unix milliseconds: Updated is before this; 0: any
+	Archived *bool    // nil: any
+	OnTop    *bool    // nil: any
 }
 
 var (

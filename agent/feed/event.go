@@ -130,9 +130,11 @@ type (
 		Preferred provider.Level             `json:"preferred_thinking_level,omitempty"`
 		Mode      tool.Mode                  `json:"tool_mode,omitempty"`
 		OnOther   provider.OtherModel        `json:"on_other_model,omitempty"`
-		Grants    *[]tool.Grant              `json:"grants,omitempty"`  // all in effect
-		Pinned    *[]session.MessageID       `json:"pinned,omitempty"`  // all that are pinned
-		Options   *provider.Options          `json:"options,omitempty"` // all of the session's now
+		Grants    *[]tool.Grant              `json:"grants,omitempty"` // all in effect
+		Archived  *bool                      `json:"archived,omitempty"`
+		OnTop     *bool                      `json:"pinned,omitempty"`
+		Pinned    *[]session.MessageID       `json:"pinned_messages,omitempty"` // all that are pinned
+		Options   *provider.Options          `json:"options,omitempty"`         // all of the session's now
 		Status    session.Status             `json:"status,omitempty"`
 		Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 		Deleted   bool                       `json:"deleted,omitempty"`

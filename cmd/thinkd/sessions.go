@@ -19,16 +19,16 @@ import (
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "sessions", Short: "List, show, export, delete and back up sessions"}
-	cmd.AddCommand(p.sessionsListCommand(), p.sessionsShowCommand(), p.sessionsExportCommand(), p.sessionsDeleteCommand(),
+	cmd := &cobra.Command{Use: "sessions", Short: "List, search, show, export, delete and back up sessions"}
+	cmd.AddCommand(p.sessionsListCommand(), p.sessionsSearchCommand(), p.sessionsShowCommand(), p.sessionsExportCommand(), p.sessionsDeleteCommand(),
 		p.sessionsBackupCommand())
 	return cmd
 }
 
 func (p *program) sessionsListCommand() *cobra.Command {
-	var query, cwd string
+	var query, cwd, model string
 	var limit int
-	var watch bool
+	var watch, archived bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List sessions, newest first, with the tokens they used and what they cost", Args: cobra.NoArgs,
 		Long: `List sessions, newest first, with the tokens they used and what they cost. With --watch,
@@ -38,7 +38,8 @@ the command then shows each change of a session in a line, until you interrupt i
 				return p.watchSessions(link, limit)
 			}
 			w := p.table()
-			params := present("query", query, "cwd", cwd)
+			params := present("query", query, "cwd", cwd, "model_id", model)
+			params["archived"] = archived
 			for left := limit; left > 0; {
 				params["limit"] = min(left, 1000)
 				var page sessionPage
@@ -57,11 +58,74 @@ the command then shows each change of a session in a line, until you interrupt i
 	}
 	cmd.Flags().StringVar(&query, "query", "", "only sessions whose title contains `TEXT`")
 	cmd.Flags().StringVar(&cwd, "cwd", "", "only sessions with this working `DIR`")
+	cmd.Flags().StringVar(&model, "model", "", "only sessions with this `MODEL`, as PROVIDER/ID")
+	cmd.Flags().BoolVar(&archived, "archived", false, "only archived sessions; without it, only the others")
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most `N` sessions")
 	cmd.Flags().BoolVar(&watch, "watch", false, "then show what changes")
-	cmd.MarkFlagsMutuallyExclusive("watch", "query")
-	cmd.MarkFlagsMutuallyExclusive("watch", "cwd")
+	for _, filter := range []string{"query", "cwd", "model", "archived"} {
+		cmd.MarkFlagsMutuallyExclusive("watch", filter)
+	}
 	return cmd
+}
+
+func (p *program) sessionsSearchCommand() *cobra.Command {
+	var in []string
+	var cwd string
+	var limit int
+	cmd := &cobra.Command{
+		Use: "search TEXT", Short: "Find text in all sessions, the last changed first", Args: cobra.ExactArgs(1),
+		Long: `Find text in the titles, prompts, answers and tools of all sessions, the last changed first.
+Thoughts are searched with --in thought. There is no index: a search reads the sessions.`,
+		RunE: p.onDaemon(func(link *door.Link, args []string) error {
+			params := present("text", args[0], "cwd", cwd)
+			if len(in) > 0 {
+				params["in"] = in
+			}
+			for left := limit; left > 0; {
+				params["limit"] = min(left, 1000)
+				var page foundPage
+				if err := link.Call("session/search", params, &page); err != nil {
+					return err
+				}
+				if err := page.print(p.out); err != nil {
+					return err
+				}
+				left -= len(page.Found)
+				if page.Next == "" {
+					break
+				}
+				params["cursor"] = page.Next
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().StringSliceVar(&in, "in", nil, "only in these `PLACES`: title, prompt, thought, answer, tool")
+	cmd.Flags().StringVar(&cwd, "cwd", "", "only sessions with this working `DIR`")
+	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N` sessions")
+	return cmd
+}
+
+// foundPage is what session/search returns.
+type foundPage struct {
+	Found []struct {
+		Session  listedSession
+		Excerpts []struct{ In, Text string }
+	}
+	Next string `json:"next_cursor"`
+}
+
+func (page foundPage) print(w io.Writer) error {
+	for _, f := range page.Found {
+		if _, err := fmt.Fprintf(w, "%s  %s  %s\n", f.Session.ID, time.UnixMilli(f.Session.Updated).Format("2006-01-02 15:04"), f.Session.Title); err != nil {
+			return err
+		}
+		for _, x := range f.Excerpts {
+			if _, err := fmt.Fprintf(w, "  %s: %s\n", x.In, x.Text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (p *program) table() *tabwriter.Writer { return tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0) }

@@ -170,7 +170,7 @@ type listed struct {
 
 // list is a page of sessions, newest first: clients ask for it when they start, and wait for some seconds at most.
 func list(ctx context.Context, e *Editor, p listParams) (listResult, error) {
-	page, next, err := e.Sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: pageSize, CWD: p.CWD})
+	page, next, err := e.Sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: pageSize, Filter: session.Filter{CWD: p.CWD, Archived: new(bool)}})
 	if err != nil {
 		return listResult{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/search"
 )
 
 // Sessions are the sessions of one principal, with their agents. Calls come from all connections of the principal in
@@ -42,6 +43,9 @@ type Sessions interface {
 	Get(ctx context.Context, id session.ID) (session.Session, error)
 	List(ctx context.Context, q session.Query) (page []session.Session, next string, err error)
 	Live(s session.Session) (now agent.Live, loaded bool)
+
+	// Search finds text in what is stored, within bounds: see [search.Scan].
+	Search(ctx context.Context, q search.Query, b search.Bounds) (search.Page, error)
 
 	// Watch subscribes to the changes of all these sessions. The caller closes the subscription.
 	Watch() *watch.Subscription

@@ -35,11 +35,13 @@ type Session struct {
 	Usage     provider.Usage             `json:"usage"`
 	WarmUntil int64                      `json:"warm_until,omitempty"` // absent: the vendor keeps nothing in its cache, or that is not known
 	Metadata  map[string]json.RawMessage `json:"metadata"`
-	Grants    []tool.Grant               `json:"grants,omitempty"`  // in effect; not in lists
-	Needs     watch.Need                 `json:"needs,omitempty"`   // of a person; only in lists
-	Pinned    []session.MessageID        `json:"pinned,omitempty"`  // not in lists
-	Options   *provider.Options          `json:"options,omitempty"` // absent: none; not in lists
-	Tools     []SessionTool              `json:"tools,omitempty"`   // not in lists
+	Grants    []tool.Grant               `json:"grants,omitempty"` // in effect; not in lists
+	Needs     watch.Need                 `json:"needs,omitempty"`  // of a person; only in lists
+	Archived  bool                       `json:"archived,omitempty"`
+	OnTop     bool                       `json:"pinned,omitempty"`          // a person has pinned the session to the top of lists
+	Pinned    []session.MessageID        `json:"pinned_messages,omitempty"` // not in lists
+	Options   *provider.Options          `json:"options,omitempty"`         // absent: none; not in lists
+	Tools     []SessionTool              `json:"tools,omitempty"`           // not in lists
 }
 
 // SessionTool is a tool that the models of a session may call.
@@ -63,6 +65,7 @@ func (w Session) WithDetails(st agent.State) Session {
 func NewSession(s session.Session, model feed.Model) Session {
 	w := Session{ID: s.ID, Title: s.Title, Status: s.Status, Model: model, Level: model.Level,
 		Preferred: Preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, Fallbacks: fallbacks(s.Fallbacks), Egress: s.Egress, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage, WarmUntil: s.WarmUntil(),
+		Archived: s.Archived, OnTop: s.OnTop,
 		Metadata: maps.Clone(s.Metadata)}
 	if w.Metadata == nil {
 		w.Metadata = map[string]json.RawMessage{}

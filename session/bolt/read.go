@@ -109,7 +109,7 @@ func (b sessions) List(ctx context.Context, q session.Query) (page []session.Ses
 			}
 			key := b.key(id)
 			value := records.Get([]byte(key))
-			if q.Filters() && !matchesJSON(q, key, value) {
+			if q.Selects() && !matchesJSON(q.Filter, key, value) {
 				return session.Session{}, false, nil
 			}
 			r, err := readRecord(key, value, true)
@@ -151,14 +151,17 @@ func (o order) yield(key []byte, yield func(uint64, session.ID) bool) bool {
 	return ok && yield(n, session.ID(id))
 }
 
-// matchesJSON looks at two members only: a search that finds little reads all records. A damaged one does not match.
-func matchesJSON(q session.Query, id rowKey, value []byte) bool {
+// matchesJSON looks at a few members only: a search that finds little reads all records. A damaged one does not match.
+func matchesJSON(f session.Filter, id rowKey, value []byte) bool {
 	_, data, err := openRecord([]byte(id), value)
 	if err != nil || len(data) < 8 {
 		return false
 	}
 	data = data[8:] // behind the number of its last change
-	return q.Matches(gjson.GetBytes(data, "title").String(), gjson.GetBytes(data, "cwd").String())
+	m := gjson.GetManyBytes(data, "title", "cwd", "model.provider", "model.id", "updated", "archived", "on_top")
+	s := session.Session{Title: m[0].String(), CWD: m[1].String(), Updated: m[4].Int(), Archived: m[5].Bool(), OnTop: m[6].Bool()}
+	s.Model = session.ModelRef{Provider: m[2].String(), ID: m[3].String()}
+	return f.Matches(s)
 }
 
 // OpenTurns lists the sessions with a turn that has started and not ended.

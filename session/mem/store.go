@@ -198,7 +198,7 @@ func (m sessions) List(ctx context.Context, q session.Query) (page []session.Ses
 	return q.Page(sessions, func(_ uint64, id session.ID) (s session.Session, ok bool, err error) {
 		err = json.Unmarshal(m.sessions[m.ref(id)].record, &s)
 		s = s.Changing()
-		return s, q.Matches(s.Title, s.CWD), err
+		return s, q.Matches(s), err
 	})
 }
 

@@ -69,7 +69,7 @@ func testForeign(t *testing.T, s session.Store) {
 		if len(page) != 0 || next != "" || err != nil {
 			t.Errorf("list: %v, %q, %v", page, next, err)
 		}
-		page, _, err = theirs.List(ctx, session.Query{Text: "secret"})
+		page, _, err = theirs.List(ctx, session.Query{Filter: session.Filter{Text: "secret"}})
 		if len(page) != 0 || err != nil {
 			t.Errorf("search: %v, %v", page, err)
 		}
@@ -256,7 +256,7 @@ func testOwnerNames(t *testing.T, s session.Store) {
 	for i, owner := range owners {
 		of := s.For(owner)
 		entries := Entries(t, of, ID(1))
-		page, next, err := of.List(t.Context(), session.Query{Text: "title"})
+		page, next, err := of.List(t.Context(), session.Query{Filter: session.Filter{Text: "title"}})
 		if len(entries) != 1 || entries[0].Time != int64(i+1) || len(page) != 1 || page[0].Updated != int64(i+1) || next != "" || err != nil {
 			t.Errorf("%s: entries %v, list %v, %q, %v", owner, entries, page, next, err)
 		}

@@ -153,13 +153,14 @@ func testList(t *testing.T, s session.Sessions) {
 	Equal(t, "in elevens", all(session.Query{Limit: 11}), order)
 	Equal(t, "in one page", all(session.Query{Limit: n}), order)
 	Equal(t, "too many", all(session.Query{Limit: 5000}), order)
-	if got := all(session.Query{CWD: "/b", Limit: 13}); len(got) != n/2 || got[0] != ID(n-1) {
+	if got := all(session.Query{Filter: session.Filter{CWD: "/b"}, Limit: 13}); len(got) != n/2 || got[0] != ID(n-1) {
 		t.Errorf("%d in /b, first %s", len(got), got[0])
 	}
-	Equal(t, "title", all(session.Query{Text: "tItLe 29"}), []session.ID{ID(299), ID(298), ID(297), ID(296), ID(295),
+	Equal(t, "title", all(session.Query{Filter: session.Filter{Text: "tItLe 29"}}), []session.ID{ID(299), ID(298), ID(297), ID(296), ID(295),
 		ID(294), ID(293), ID(292), ID(291), ID(290), ID(29)})
-	Equal(t, "title and directory", all(session.Query{Text: "title 29", CWD: "/a", Limit: 2}),
+	Equal(t, "title and directory", all(session.Query{Filter: session.Filter{Text: "title 29", CWD: "/a"}, Limit: 2}),
 		[]session.ID{ID(298), ID(296), ID(294), ID(292), ID(290)})
+	testFilters(t, s)
 	for _, cursor := range []string{"x", "!!!!", "AAAA", strings.Repeat("é", 20)} {
 		_, _, err := s.List(ctx, session.Query{Cursor: cursor})
 		WantErr(t, "cursor "+cursor, err, session.ErrCursor)
@@ -168,6 +169,39 @@ func testList(t *testing.T, s session.Sessions) {
 	Add(t, s, ID(5), Said(TurnA, "x"))
 	order = append([]session.ID{ID(5)}, append(order[:n-6:n-6], order[n-5:]...)...)
 	Equal(t, "after a change", all(session.Query{Limit: 100}), order)
+}
+
+// testFilters changes two sessions back and forth, so it leaves their order at the head of the list: ID(299), ID(298).
+func testFilters(t *testing.T, s session.Sessions) {
+	yes, no := true, false
+	model := session.ModelRef{Provider: "p", ID: "a/b"}
+	set := func(n int, change session.Setting) { Add(t, s, ID(n), session.Entry{Time: 1000, Body: change}) }
+	set(298, session.Setting{Archived: &yes, Model: &model})
+	set(299, session.Setting{OnTop: &yes, Model: &model})
+	for name, f := range map[string]session.Filter{
+		"299 298": {Model: model}, "298": {Archived: &yes}, "299": {OnTop: &yes}, "": {Archived: &yes, OnTop: &yes},
+		" 299": {Archived: &no, Since: 1000}, "299 298 ": {Since: 1000}, "2 1": {Since: 0, Until: 1, CWD: "", Text: "", OnTop: &no, Archived: &no},
+	} {
+		var got []string
+		page, _, err := s.List(t.Context(), session.Query{Filter: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, record := range page {
+			if f.Until != 0 && record.Updated < 0 { // before 1970: it is also before Until
+				continue
+			}
+			got = append(got, strings.TrimPrefix(record.Title, "Title "))
+		}
+		if strings.Join(got, " ") != strings.TrimSpace(name) {
+			t.Errorf("%+v selects %q", f, got)
+		}
+	}
+	set(298, session.Setting{Archived: &no})
+	set(299, session.Setting{OnTop: &no})
+	if got, err := s.Get(t.Context(), ID(298)); err != nil || got.Archived {
+		t.Errorf("%v, %v", got, err)
+	}
 }
 
 // testListWhole has sessions go to the head of the list, the last first, while others list them: each call has all of them.
@@ -217,7 +251,7 @@ func testListPages(t *testing.T, s session.Sessions) {
 	const n = 40
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		q := session.Query{Limit: 1 + r.IntN(9), CWD: fmt.Sprint(seed)}
+		q := session.Query{Limit: 1 + r.IntN(9), Filter: session.Filter{CWD: fmt.Sprint(seed)}}
 		want := make(map[session.ID]bool)
 		for i := range n {
 			id := ID(int(seed)*n + i)

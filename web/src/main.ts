@@ -210,9 +210,9 @@ class App {
 			},
 			pin: async (message_id, on) => {
 				const { pinned } = await this.client.call(on ? "message/pin" : "message/unpin", { session_id: session.id, message_id });
-				this.change({ pinned });
+				this.change({ pinned_messages: pinned });
 			},
-			pinned: () => this.info?.pinned ?? [],
+			pinned: () => this.info?.pinned_messages ?? [],
 			covered: (summary) => this.covered(session.id, summary),
 			undo: (summary_id) => this.client.call("session/uncompact", { session_id: session.id, summary_id }),
 			forkBefore: async (summary_id) => this.go((await this.client.call("session/fork", { session_id: session.id, summary_id })).session_id),

@@ -174,6 +174,14 @@ export type Error = {
 	};
 };
 
+export type Excerpt = {
+	in: Place;
+	message_id?: string;
+	block?: number;
+	text: string;
+	matches: Match[];
+};
+
 export type ExportFormat = "json" | "markdown";
 
 export type Fact = {
@@ -201,6 +209,12 @@ export type FallbackModel = {
 	model_id: string;
 	thinking_level?: Level;
 	key?: string;
+};
+
+export type Found = {
+	session: Session;
+	hits: number;
+	excerpts: Excerpt[];
 };
 
 export type Grant = {
@@ -250,6 +264,11 @@ export type Limits = {
 };
 
 export type LoginState = "started" | "waiting" | "ready" | "failed";
+
+export type Match = {
+	start: number;
+	end: number;
+};
 
 export type MediaBlock = {
 	mime_type: string;
@@ -477,6 +496,8 @@ export type PeakHours = {
 
 export type PinApplies = "now" | "next_summary";
 
+export type Place = "title" | "prompt" | "thought" | "answer" | "tool";
+
 export type Price = {
 	input: number;
 	output: number;
@@ -632,7 +653,9 @@ export type Session = {
 	metadata: Record<string, unknown>;
 	grants?: Grant[];
 	needs?: Need;
-	pinned?: string[];
+	archived?: boolean;
+	pinned?: boolean;
+	pinned_messages?: string[];
 	options?: Options;
 	tools?: SessionTool[];
 };
@@ -1276,9 +1299,42 @@ export interface Methods {
 			limit?: number;
 			query?: string;
 			cwd?: string;
+			model_id?: string;
+			/** Unix milliseconds */
+			since?: number;
+			/** Unix milliseconds */
+			until?: number;
+			archived?: boolean;
+			pinned?: boolean;
 		};
 		result: {
 			sessions: Session[];
+			next_cursor?: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
+	};
+	/** Finds text in all sessions, or in one, the last changed first. One call reads a bounded amount; its cursor continues. */
+	"session/search": {
+		params: {
+			text: string;
+			in?: Place[];
+			session_id?: string;
+			cursor?: string;
+			limit?: number;
+			cwd?: string;
+			model_id?: string;
+			/** Unix milliseconds */
+			since?: number;
+			/** Unix milliseconds */
+			until?: number;
+			archived?: boolean;
+			pinned?: boolean;
+		};
+		result: {
+			found: Found[];
+			read: number;
+			unreadable?: number;
 			next_cursor?: string;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
@@ -1394,7 +1450,7 @@ export interface Methods {
 			did_you_mean?: Record<string, string>;
 		};
 	};
-	/** Sets the title, the metadata, the tool mode, or what happens if another model answers. */
+	/** Sets the title, the metadata, the tool mode, what happens if another model answers, or whether people archived or pinned the session. */
 	"session/update": {
 		params: {
 			session_id: string;
@@ -1404,6 +1460,8 @@ export interface Methods {
 			on_other_model?: OtherModel;
 			options?: Options;
 			fallbacks?: FallbackModel[];
+			archived?: boolean;
+			pinned?: boolean;
 		};
 		result: {
 			ignored?: string[];
@@ -1694,7 +1752,9 @@ export interface Notifications {
 		tool_mode?: ToolMode;
 		on_other_model?: OtherModel;
 		grants?: Grant[];
-		pinned?: string[];
+		archived?: boolean;
+		pinned?: boolean;
+		pinned_messages?: string[];
 		options?: Options;
 		status?: SessionStatus;
 		metadata?: Record<string, unknown>;
