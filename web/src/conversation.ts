@@ -93,6 +93,18 @@ export class Conversation {
 		next?.el.scrollIntoView({ block: "start" });
 	}
 
+	/** Loads messages until one is shown, and returns its element; undefined: the session has no such message. */
+	async find(message: string, block: number): Promise<HTMLElement | undefined> {
+		while (!this.turnOf.has(message) && this.oldest) {
+			if (this.fetching) await new Promise((resolve) => setTimeout(resolve, 50));
+			else await this.fetch(1000);
+		}
+		const t = this.turns.get(this.turnOf.get(message) ?? "");
+		if (!t) return undefined;
+		this.following = false;
+		return t.place(message, block);
+	}
+
 	/** Folds all thoughts, or unfolds them if none is open. */
 	foldAll(): void {
 		const open = !this.list.querySelector(".step.think[open]");
@@ -122,6 +134,7 @@ export class Conversation {
 		if (open) {
 			const t = this.turn(open.turn_id);
 			this.joins(t, open.joins);
+			for (const m of open.messages) this.turnOf.set(m.id, m.turn_id);
 			for (const m of open.messages) (m.turn_id === open.turn_id ? t : this.turn(m.turn_id)).message(m);
 			t.start(open.model, open.reasoning, open.payer, t.began || undefined);
 			for (const c of open.tools ?? []) this.call(t, c);
@@ -373,11 +386,11 @@ export class Conversation {
 		}
 	}
 
-	private async fetch(): Promise<void> {
+	private async fetch(limit = page): Promise<void> {
 		if (this.fetching || !this.oldest) return;
 		this.fetching = true;
 		try {
-			const { messages, more, summaries } = await this.client.call("session/history", { session_id: this.session.id, before: this.oldest, limit: page });
+			const { messages, more, summaries } = await this.client.call("session/history", { session_id: this.session.id, before: this.oldest, limit });
 			this.oldest = more ? messages[0]?.id : undefined;
 			const height = this.scroll.scrollHeight;
 			const at = this.scroll.scrollTop;

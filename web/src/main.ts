@@ -14,15 +14,18 @@ import { Meter } from "./meter.js";
 import { full, Picker, type Choice } from "./picker.js";
 import { wrapped } from "./markdown.js";
 import { badgeText, notify, onBadge, unseen } from "./notify.js";
+import { FindBar, mark } from "./find.js";
 import { closePopover, popover } from "./popover.js";
 import { promptCost } from "./price.js";
 import { askAbove, QuoteLine } from "./quote.js";
 import { Raw } from "./raw.js";
+import { link, placeOf, SearchView, type At } from "./search.js";
 import { Sessions } from "./sessions.js";
 import { Settings } from "./settings.js";
 import { SetupControl } from "./setup.js";
 import { showShortcuts } from "./shortcuts.js";
 import { applyTheme } from "./theme.js";
+import { Tidy } from "./tidy.js";
 import { access, forget, givenToken, logIn, onAccess, refused } from "./token.js";
 import type { Preview } from "./unfinished.js";
 import { UsageView } from "./usage.js";
@@ -48,6 +51,8 @@ class App {
 	private readonly keys: Keys;
 	private readonly setup: SetupControl;
 	private readonly usage: UsageView;
+	private readonly search: SearchView;
+	private readonly findBar: FindBar;
 	private readonly quote: QuoteLine;
 	private readonly views: Record<string, View>;
 	private view: View | undefined;
@@ -67,14 +72,24 @@ class App {
 			capabilities: { tools: true, confirm: true },
 			onState: (state) => this.line(state),
 			onNotification: (n) => {
-				if (n.method === "list_update") this.sessions.update(n.params);
+				if (n.method !== "list_update") return;
+				this.sessions.update(n.params);
+				this.search.changed([...(n.params.created ?? []), ...(n.params.changed ?? [])], n.params.removed ?? []);
 			},
 		});
-		this.sessions = new Sessions(this.client, (id) => this.go(id));
+		const tidy = new Tidy(this.client);
+		this.sessions = new Sessions(this.client, tidy, (id) => this.go(id));
+		this.search = new SearchView(this.client, tidy, {
+			open: (at) => (location.hash = link(at).slice(1)),
+			models: () => this.picker.available().map((m) => ({ id: full(m), name: m.name })),
+			folders: () => this.sessions.folders(),
+		});
+		this.findBar = new FindBar(this.client, (at) => this.reveal(at), () => byId("scroll").focus());
 		this.keys = new Keys(this.client, () => void this.picker.load().then(() => this.choice()));
 		this.setup = new SetupControl(this.client, { session: () => this.conversation && this.info, folders: () => this.sessions.folders() });
 		this.usage = new UsageView(this.client, (id) => this.picker.model(id)?.name ?? id);
 		this.views = {
+			search: this.search,
 			usage: this.usage,
 			settings: new Settings(this.client, {
 				models: () => this.picker.available(),
@@ -143,7 +158,10 @@ class App {
 		const [path = "", query] = location.hash.slice(2).split("?");
 		if (this.open(this.views[path], new URLSearchParams(query))) return;
 		const id = /^[0-9A-Z]{26}$/.exec(path)?.[0];
-		if (id && id === this.conversation?.session.id) return;
+		if (id && id === this.conversation?.session.id) {
+			await this.reveal(placeOf(id, new URLSearchParams(query)));
+			return;
+		}
 		const mine = ++this.opened;
 		if (!id) {
 			await this.home();
@@ -153,10 +171,23 @@ class App {
 			const session = await attach(this.client, id);
 			if (mine !== this.opened) return;
 			this.show(session);
+			await this.reveal(placeOf(id, new URLSearchParams(query)));
 		} catch (error) {
 			await this.home();
 			this.composer.fail((error as Error).message);
 		}
+	}
+
+	/** Scrolls to a place of the visible session. Returns false if it has no such message. */
+	private async reveal(at: At): Promise<boolean> {
+		if (!at.message || at.session !== this.conversation?.session.id) return false;
+		const el = await this.conversation.find(at.message, at.block ?? 0);
+		for (const e of document.querySelectorAll(".at-place")) e.classList.remove("at-place");
+		if (!el) return false;
+		el.classList.add("at-place");
+		const range = mark(at.text ?? "", el);
+		(range?.startContainer.parentElement ?? el).scrollIntoView({ block: "center" });
+		return true;
 	}
 
 	/** Shows a view, or the conversation. */
@@ -166,6 +197,7 @@ class App {
 		for (const id of ["scroll", "dock"]) byId(id).hidden = view !== undefined;
 		const into = byId("view");
 		into.hidden = view === undefined;
+		into.replaceChildren();
 		for (const a of byId("side-end").querySelectorAll("a")) {
 			if (view && view === this.views[a.hash.slice(2)]) a.setAttribute("aria-current", "page");
 			else a.removeAttribute("aria-current");
@@ -176,7 +208,6 @@ class App {
 		if (view) {
 			this.drawer(false);
 			into.setAttribute("aria-label", view.title);
-			into.replaceChildren();
 			into.scrollTop = 0;
 			view.show(into, query);
 		}
@@ -271,6 +302,7 @@ class App {
 		this.sessions.asks = false;
 		this.asides.show(undefined);
 		this.raw.clear();
+		this.findBar.leave();
 		this.meter.show(undefined);
 		this.composer.queue([], false);
 		this.composer.run("idle");
@@ -314,7 +346,7 @@ class App {
 		const title = this.view?.title ?? (this.info?.title || "New session");
 		byId("title").textContent = title;
 		document.title = `${badgeText()}${this.sessions.asks ? "Asks you: " : ""}${title} · thinkd`;
-		byId("menu-session").hidden = !this.conversation || this.view !== undefined;
+		byId("menu-session").hidden = byId("find-here").hidden = !this.conversation || this.view !== undefined;
 		byId("raw-toggle").hidden = this.view !== undefined;
 		this.meter.away(this.view !== undefined);
 		const grants = this.view ? 0 : (this.info?.grants?.length ?? 0);
@@ -523,6 +555,7 @@ class App {
 			this.composer.focus();
 		});
 		byId("add-key").addEventListener("click", (event) => void this.keys.open(event.currentTarget as HTMLElement));
+		byId("find-here").addEventListener("click", () => this.findHere());
 		byId("grants").addEventListener("click", (event) => this.grants(event.currentTarget as HTMLElement));
 		byId("menu-session").addEventListener("click", (event) => this.menu(event.currentTarget as HTMLElement));
 		byId("try-think").addEventListener("click", () => void this.try({ text: "Which is later: 23:30 in Lisbon or 00:15 in Berlin? [[sim: pace=30 thinking=120 text=60]]" }, { title: "Lisbon or Berlin", model_id: "sim/claude-always", thinking_level: "high" }));
@@ -530,6 +563,10 @@ class App {
 		byId("try-clamp").addEventListener("click", () => void this.try({ text: "Think as hard as you can about a chess ending. [[sim: pace=30 text=60]]" }, { title: "A chess ending", model_id: "sim/claude-budget", thinking_level: "max" }));
 		document.addEventListener("keydown", (event) => this.key(event));
 		matchMedia("(min-width: 901px)").addEventListener("change", () => this.drawer(false));
+	}
+
+	private findHere(): void {
+		if (this.conversation) this.findBar.open(this.conversation.session.id);
 	}
 
 	private async try(p: { text: string }, made: NewSession): Promise<void> {
@@ -602,7 +639,7 @@ class App {
 			else if (this.composer.focused && this.running === "running") this.stop();
 			return;
 		}
-		if (command && event.shiftKey && event.key.toLowerCase() === "f" && this.views["search"]) {
+		if (command && event.shiftKey && event.key.toLowerCase() === "f" ) {
 			event.preventDefault();
 			location.hash = "/search";
 			return;
@@ -627,6 +664,10 @@ class App {
 				break;
 			case "r":
 				this.raw.show(!this.raw.open);
+				break;
+			case "f":
+				event.preventDefault();
+				this.findHere();
 		}
 	}
 }
@@ -634,7 +675,7 @@ class App {
 /** Shows that the page has no access, and why. */
 function lock(why = ""): void {
 	closePopover();
-	for (const id of ["hello", "dock", "view", "banner", "menu-session", "raw-toggle", "meter", "grants", "menu"]) byId(id).hidden = true;
+	for (const id of ["hello", "dock", "view", "banner", "menu-session", "find-here", "findbar", "raw-toggle", "meter", "grants", "menu"]) byId(id).hidden = true;
 	byId("turns").replaceChildren();
 	byId("side").inert = true;
 	byId("scroll").hidden = byId("locked").hidden = false;

@@ -1,10 +1,9 @@
-import type { Client, Methods, Notifications } from "../../clients/typescript/src/index.js";
-import { byId, h } from "./dom.js";
+import type { Client, Notifications } from "../../clients/typescript/src/index.js";
+import { byId, h, iconButton } from "./dom.js";
+import type { Listed, Tidy } from "./tidy.js";
 import { day, when } from "./words.js";
 
-type Listed = Methods["session/list"]["result"]["sessions"][number];
-
-/** Sessions is the list on the left: newest first, by day, with a search by title. The daemon sends what changes in it. */
+/** Sessions is the list on the left: pinned ones first, then by day, with a search by title. The daemon sends what changes in it. */
 export class Sessions {
 	private readonly list = byId("sessions");
 	private readonly find = byId<HTMLInputElement>("find");
@@ -16,7 +15,7 @@ export class Sessions {
 	current = "";
 	asks = false; // the visible session waits for a person
 
-	constructor(private readonly client: Client, private readonly open: (id: string) => void) {
+	constructor(private readonly client: Client, private readonly tidy: Tidy, private readonly open: (id: string) => void) {
 		this.find.addEventListener("input", () => this.soon(150));
 		this.list.addEventListener("scroll", () => {
 			if (this.cursor && this.list.scrollTop + this.list.clientHeight > this.list.scrollHeight - 200) void this.load(true);
@@ -53,11 +52,11 @@ export class Sessions {
 		}
 		const gone = new Set(u.removed ?? []);
 		const news = [...(u.created ?? []), ...(u.changed ?? [])];
-		const oldest = this.cursor ? (this.sessions.at(-1)?.updated ?? 0) : 0;
+		const oldest = this.cursor ? (this.sessions.findLast((s) => !s.pinned)?.updated ?? 0) : 0;
 		for (const s of news) gone.add(s.session_id);
 		const rest = this.sessions.filter((s) => !gone.has(s.session_id));
-		// Sessions older than the loaded pages come with the next page.
-		this.sessions = [...rest, ...news.filter((s) => s.updated >= oldest)].sort((a, b) => b.updated - a.updated || (a.session_id < b.session_id ? 1 : -1));
+		// Sessions older than the loaded pages come with the next page. Pinned ones are all loaded.
+		this.sessions = sorted([...rest, ...news.filter((s) => !s.archived && (s.pinned || s.updated >= oldest))]);
 		this.draw("");
 	}
 
@@ -77,9 +76,12 @@ export class Sessions {
 		const query = this.find.value.trim();
 		const limit = more ? 100 : Math.max(100, Math.min(1000, this.sessions.length));
 		try {
-			const answer = await this.client.call("session/list", { limit, ...(query && { query }), ...(more && this.cursor && { cursor: this.cursor }) });
+			const list = (params: object) => this.client.call("session/list", { archived: false, ...(query && { query }), ...params });
+			const [answer, top] = await Promise.all([list({ limit, ...(more && this.cursor && { cursor: this.cursor }) }), more ? undefined : list({ limit: 1000, pinned: true })]);
 			if (mine !== this.asked) return this.sessions.length;
-			this.sessions = more ? [...this.sessions, ...answer.sessions] : answer.sessions;
+			const known = new Map((more ? this.sessions : []).map((s) => [s.session_id, s]));
+			for (const s of [...answer.sessions, ...(top?.sessions ?? [])]) known.set(s.session_id, s);
+			this.sessions = sorted([...known.values()]);
 			this.cursor = answer.next_cursor || undefined;
 			this.draw(query);
 		} catch {
@@ -94,11 +96,12 @@ export class Sessions {
 		const rows: HTMLElement[] = [];
 		let group = "";
 		for (const s of this.sessions) {
-			const name = day(s.updated);
+			const name = s.pinned ? "Pinned" : day(s.updated);
 			if (name !== group && !query) rows.push(h("h2", {}, (group = name)));
 			rows.push(this.row(s, query));
 		}
 		if (rows.length === 0) rows.push(h("p", { class: "grp" }, query ? "No session title contains this text." : "Your sessions appear here. They are stored on this machine."));
+		if (query) rows.push(h("a", { class: "grp all", href: `#/search?${new URLSearchParams({ q: query })}` }, "Search all text"));
 		this.found.textContent = query ? `${this.sessions.length}${this.cursor ? " or more" : ""} found` : "";
 		this.list.replaceChildren(...rows);
 		this.list.scrollTop = top;
@@ -119,18 +122,33 @@ export class Sessions {
 			: s.status === "held" ? h("span", { class: "tag ask" }, "held")
 			: s.status === "damaged" ? h("span", { class: "tag err" }, "damaged")
 			: h("time", {}, when(s.updated));
-		return h("a", { class: "row", href: `#/${s.session_id}`, "data-id": s.session_id, "aria-current": here && "page" }, h("b", {}, ...marked(s.title || "Untitled", query)), state);
+		const more = iconButton("more", `More for ${s.title || "Untitled"}`, () => this.tidy.menu(more, s, () => this.find.focus()));
+		more.setAttribute("aria-haspopup", "dialog");
+		more.setAttribute("aria-expanded", "false");
+		more.tabIndex = -1; // the arrow keys reach it: the list has one Tab stop
+		return h("div", { class: "rowbox" }, h("a", { class: "row", href: `#/${s.session_id}`, "data-id": s.session_id, "aria-current": here && "page" }, h("b", {}, ...marked(s.title || "Untitled", query)), state), more);
 	}
 
 	private key(event: KeyboardEvent): void {
+		const box = (event.target as Element).closest(".rowbox");
+		if (box && (event.key === "ArrowRight" || event.key === "ArrowLeft")) {
+			event.preventDefault();
+			box.querySelector<HTMLElement>(event.key === "ArrowRight" ? "button" : "a")?.focus();
+			return;
+		}
 		const links = [...this.list.querySelectorAll<HTMLElement>("a.row")];
-		const at = links.indexOf(document.activeElement as HTMLElement);
+		const at = links.indexOf((box?.querySelector("a") ?? document.activeElement) as HTMLElement);
 		const to: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 };
 		const next = to[event.key];
 		if (next === undefined || (at < 0 && event.key !== "ArrowDown")) return;
 		event.preventDefault();
 		(next < 0 ? this.find : links[Math.min(next, links.length - 1)])?.focus();
 	}
+}
+
+/** Pinned sessions first, and then the last changed first. */
+function sorted(list: Listed[]): Listed[] {
+	return list.sort((a, b) => Number(b.pinned ?? false) - Number(a.pinned ?? false) || b.updated - a.updated || (a.session_id < b.session_id ? 1 : -1));
 }
 
 /** A title with the search text marked. */

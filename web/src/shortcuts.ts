@@ -9,10 +9,13 @@ const list: [keys: string, what: string][] = [
 	["Up, Down", "In an empty field: earlier prompts"],
 	["Escape", "Close what is open, or stop the turn"],
 	["Ctrl K", "Find a session"],
+	["Ctrl Shift F", "Search all text"],
 	["Ctrl /", "Model and level"],
 	["j, k", "In the conversation: next and previous turn"],
 	["t", "In the conversation: fold or unfold all thoughts"],
 	["r", "In the conversation: raw updates"],
+	["f", "In the conversation: find in it"],
+	["x, F2", "In the search: select, rename"],
 	["?", "This list"],
 ];
 

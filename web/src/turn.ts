@@ -54,6 +54,7 @@ export class Turn {
 	private readonly foot = h("div", { class: "foot", hidden: true });
 	private readonly views = new Map<string, View>();
 	private readonly tools = new Map<string, Tool>();
+	private readonly places = new Map<string, HTMLElement>(); // of calls and results, by message and block
 	private readonly pictures = new Map<string, HTMLElement>(); // images of the model, by message and block
 	private readonly times = { think: 0, tool: 0, void: 0 };
 	private content: Block[] = [];
@@ -258,11 +259,14 @@ export class Turn {
 				this.answer(m.id, number).cite(b.sources);
 				break;
 			case "tool_call":
-				this.tool(b.call_id, b);
+				this.places.set(`${m.id} ${number}`, this.tool(b.call_id, b).step.el);
 				break;
-			case "tool_result":
-				this.tools.get(b.call_id)?.end(b.content, b.is_error === true);
+			case "tool_result": {
+				const t = this.tools.get(b.call_id);
+				t?.end(b.content, b.is_error === true);
+				if (t) this.places.set(`${m.id} ${number}`, t.step.el);
 				break;
+			}
 			case "media":
 				this.made(m.id, number).replaceChildren(shown(b, "Image of the answer"));
 		}
@@ -408,6 +412,18 @@ export class Turn {
 	/** The text of the prompt. */
 	asked(): string {
 		return this.content.map((b) => (b.type === "text" ? b.text : "")).filter(Boolean).join("\n");
+	}
+
+	/** The element of a message and a block, unfolded; the turn itself if it has no such block. */
+	place(message: string, block: number): HTMLElement {
+		const view = this.views.get(`${message} ${block}`);
+		if (view instanceof Thought) {
+			view.step.el.open = true;
+			return view.step.el;
+		}
+		const el = view?.el ?? this.places.get(`${message} ${block}`);
+		if (el instanceof HTMLDetailsElement) el.open = true;
+		return el ?? (message === this.promptId ? this.said : this.el);
 	}
 
 	/** Folds or unfolds the thoughts of the turn. */

@@ -21,7 +21,7 @@ export const browser = () => chromium.launch({ executablePath: process.env.CHROM
 export async function open(from, url, options = {}) {
 	const context = options.context ?? (await from.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "light", ...options }));
 	const page = await context.newPage();
-	page.setDefaultTimeout(120_000); // for a busy machine: a passing test never waits this long
+	page.setDefaultTimeout(Number(process.env.WAIT ?? 120_000)); // for a busy machine: a passing test never waits this long
 	const wrong = [];
 	page.on("pageerror", (error) => wrong.push(String(error.stack ?? error)));
 	page.on("console", (message) => {
