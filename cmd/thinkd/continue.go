@@ -1,12 +1,16 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
@@ -61,6 +65,7 @@ func (p *program) showParts(c continuation) error {
 
 func (p *program) resumeCommand() *cobra.Command {
 	var model string
+	var raise float64
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "resume ID",
@@ -71,11 +76,22 @@ the config), or for its time. With --model the parked turn ends, and a new turn 
 model continues it. Thinking goes to standard error, the answer to standard output, as
 with thinkd prompt.
 
+If a limit of all sessions has no room for the next call (limits.max_day_cost or
+limits.max_cost_unattended in the config), this allows one call. With --raise, the limit
+is raised by an amount in USD instead: max_day_cost until the day ends, and
+max_cost_unattended until a person writes or approves something.
+
 ` + turnStatus,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			params := present("model_id", model)
+			if cmd.Flags().Changed("raise") {
+				if !(raise > 0) {
+					return errors.New("--raise must be an amount above 0 in USD")
+				}
+				params["raise"] = raise
+			}
 			return p.onTurn(cmd.Context(), func(link *door.Link) error {
-				params := present("model_id", model)
 				open := func() (session.ID, error) {
 					var at struct {
 						Open struct {
@@ -94,7 +110,80 @@ with thinkd prompt.
 			})
 		},
 	}
+	cmd.Flags().Float64Var(&raise, "raise", 0, "raise the limit at which the turn is parked by `USD`")
 	cmd.Flags().StringVar(&model, "model", "", "go on with this model `ID`, as provider/id")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write notifications to standard output, one per line")
 	return cmd
+}
+
+// waiting is a session whose turn is parked.
+type waiting struct {
+	ID     string          `json:"session_id"`
+	Title  string          `json:"title"`
+	Turn   string          `json:"turn_id"`
+	Parked json.RawMessage `json:"parked"` // as in session/attach
+}
+
+func (p *program) parkedCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "parked", Short: "List the parked turns, and what each waits for", Args: cobra.NoArgs,
+		Long: `List the sessions with a parked turn, and what each turn waits for: its provider, a
+person's approval, its time, or a person who allows it to spend more. For a limit, show how
+much of it is spent and what the next call may cost. To resume a turn, run thinkd resume ID.`,
+		RunE: p.onDaemon(func(link *door.Link, _ []string) error {
+			list, err := waitingSessions(link)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(p.out).Encode(map[string]any{"parked": list})
+			}
+			now := time.Now()
+			for _, w := range list {
+				var turn parked.Turn
+				if err := json.Unmarshal(w.Parked, &turn); err != nil {
+					return fmt.Errorf("session/attach: %w", err)
+				}
+				if _, err := fmt.Fprintf(p.out, "%s  %s\n  %s\n", w.ID, w.Title, turn.Text(now)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// waitingSessions lists the sessions with a parked turn, the last changed first.
+func waitingSessions(link *door.Link) ([]waiting, error) {
+	list := []waiting{}
+	for params := map[string]any{"limit": 1000}; ; {
+		var page sessionPage
+		if err := link.Call("session/list", params, &page); err != nil {
+			return nil, err
+		}
+		for _, s := range page.Sessions {
+			if s.Status != "parked" {
+				continue
+			}
+			var at struct {
+				Open struct {
+					Turn   string          `json:"turn_id"`
+					Parked json.RawMessage `json:"parked"`
+				} `json:"open"`
+			}
+			if err := link.Call("session/attach", map[string]any{"session_id": s.ID, "limit": 0}, &at); err != nil {
+				return nil, err
+			}
+			if at.Open.Parked != nil { // otherwise it has just resumed
+				list = append(list, waiting{s.ID, s.Title, at.Open.Turn, at.Open.Parked})
+			}
+		}
+		if page.Next == "" {
+			return list, nil
+		}
+		params["cursor"] = page.Next
+	}
 }

@@ -96,7 +96,8 @@ var allowed = map[string][]string{
 	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "provider/login", "rpc", "rpc/door", "session/bolt"},
 	"cmd/thinkd/models":         {"provider", "registry"},
 	"cmd/thinkd/fellback":       {"rpc/conn"},
-	"cmd/thinkd/parked":         {"rpc/conn"},
+	"cmd/thinkd/parked":         {"cmd/thinkd/costs", "rpc/conn"},
+	"cmd/thinkd/costs":          {"cmd/thinkd/printable", "provider"},
 	"cmd/thinkd/welcome":        {"rpc/door"},
 	"cmd/thinkd/watch":          {"cmd/thinkd/fellback", "cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
 	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/network", "web"},
@@ -104,7 +105,7 @@ var allowed = map[string][]string{
 	"packaging/documents":       {"cmd/thinkd/service"},
 	"cmd/thinkd/telemetry":      {"agent/report", "cmd/thinkd/telemetry/otlp", "cmd/thinkd/telemetry/scrape", "provider", "session"},
 	"cmd/thinkd/telemetry/otlp": {"provider"},
-	"cmd/thinkd/chat":           {"agent/tool/approval", "cmd/thinkd/fellback", "cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
+	"cmd/thinkd/chat":           {"agent/tool/approval", "cmd/thinkd/costs", "cmd/thinkd/fellback", "cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
 
 	"bench": {"provider/sim", "provider/sim/faces", "session", "session/bolt"}, // it makes stores; all else it sees from outside
 }

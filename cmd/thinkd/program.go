@@ -153,3 +153,10 @@ func count(n int, noun string, plural ...string) string {
 	}
 	return fmt.Sprintf("%d %s", n, strings.Join(plural, ""))
 }
+
+// complete names the values of a flag for the completion of shells.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // there is no such flag
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/costs"
 	"github.com/thinkd/thinkd/rpc/conn"
 )
 
@@ -16,24 +17,7 @@ type Turn struct {
 	Resumes string      `json:"resumes"`
 	Error   *conn.Error `json:"error"` // why the model call failed; nil: none did
 
-	Spending *Spending `json:"spending"` // what a person decides on; nil: nothing
-}
-
-// Spending is the question whether more may be spent, in USD.
-type Spending struct {
-	Limit string  `json:"limit"` // the setting
-	Used  float64 `json:"used"`
-	Most  float64 `json:"most"`
-	Next  float64 `json:"next"` // what the next call may cost
-}
-
-// Text is the question in sentences.
-func (s Spending) Text() string {
-	since := map[string]string{"max_day_cost": "today", "max_cost_unattended": "since a person last wrote or approved something"}[s.Limit]
-	if since == "" {
-		return fmt.Sprintf("The next call may cost %.2f USD, and %s is %.2f USD", s.Next, s.Limit, s.Most) // of a later version
-	}
-	return fmt.Sprintf("Spent %s: %.2f of %.2f USD (%s). The next call may cost %.2f USD", since, s.Used, s.Most, s.Limit, s.Next)
+	Spending *costs.Spending `json:"spending"` // what a person decides on; nil: nothing
 }
 
 // Text is a sentence about why the turn is parked, and one about when it resumes. Times are those of the location of now.
@@ -44,7 +28,7 @@ func (t Turn) Text(now time.Time) string {
 		why = t.Why // of a later version
 	}
 	if t.Spending != nil {
-		why = t.Spending.Text()
+		why = t.Spending.Question()
 	}
 	if t.Error != nil {
 		why += " (" + t.Error.Message + ")"

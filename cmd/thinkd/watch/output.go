@@ -171,7 +171,11 @@ func (w *output) update(m door.Notification) error {
 			return fmt.Errorf("%s: %w", m.Method, err)
 		}
 		if p.Why != "approval" && p.Why != w.parked {
-			_, err = fmt.Fprintf(w.errOut, "thinkd: %s To resume it now: thinkd resume %s\n", printable.Clean(p.Text(time.Now())), u.Session)
+			hint := fmt.Sprintf("To resume it now: thinkd resume %s", u.Session)
+			if p.Spending != nil {
+				hint = fmt.Sprintf("To allow the call: thinkd resume %s. To raise the limit: thinkd resume --raise USD %s", u.Session, u.Session)
+			}
+			_, err = fmt.Fprintf(w.errOut, "thinkd: %s %s\n", printable.Clean(p.Text(time.Now())), hint)
 		}
 		w.parked = p.Why
 	case "turn_resumed":
