@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -444,9 +445,10 @@ const (
 )
 
 type usageParams struct {
-	From day             `json:"from,omitempty"`
-	To   day             `json:"to,omitempty"`
-	By   service.UsageBy `json:"by,omitempty"`
+	From    day                   `json:"from,omitempty"`
+	To      day                   `json:"to,omitempty"`
+	By      service.UsageBy       `json:"by,omitempty"`
+	Session method.ID[session.ID] `json:"session_id,omitzero"`
 }
 
 // day is a day in UTC; empty: none is given.
@@ -478,19 +480,21 @@ type usageResult struct {
 // usage reports what model calls used.
 func usage(ctx context.Context, c *client, p usageParams) (usageResult, error) {
 	sessions := c.Sessions()
-	today := sessions.Today()
-	r := usageResult{To: session.Day(cmp.Or(p.To, day(today))), By: cmp.Or(p.By, service.UsageByDay)}
-	to, err := time.Parse(time.DateOnly, string(r.To))
+	r := usageResult{To: session.Day(cmp.Or(p.To, day(sessions.Today()))), By: cmp.Or(p.By, service.UsageByDay)}
+	from, err := usageFrom(ctx, sessions, r.To, p.Session.Value)
 	if err != nil {
 		return r, err
 	}
-	r.From = session.Day(cmp.Or(p.From, day(session.DayOf(to.AddDate(0, 0, 1-usageDays)))))
+	r.From = session.Day(cmp.Or(p.From, day(from)))
 	if r.From > r.To {
 		return r, conn.InvalidParams("from", "must not be after to")
 	}
 	lines, err := sessions.Used(ctx, r.From, r.To)
 	if err != nil {
 		return r, err
+	}
+	if p.Session.Value != "" {
+		lines = slices.DeleteFunc(lines, func(l session.Line) bool { return l.Ref.ID != p.Session.Value })
 	}
 	r.Rows, r.Total = service.UsageReport(lines, r.By)
 	if r.More = len(r.Rows) > usageRows; r.More {
@@ -511,4 +515,14 @@ func usage(ctx context.Context, c *client, p usageParams) (usageResult, error) {
 		}
 	}
 	return r, nil
+}
+
+// usageFrom is the first day of a report, if the client names none: that of the session if it is about one.
+func usageFrom(ctx context.Context, sessions service.Sessions, to session.Day, id session.ID) (session.Day, error) {
+	if id != "" {
+		record, err := sessions.Get(ctx, id)
+		return min(session.DayOf(time.UnixMilli(record.Created)), to), err
+	}
+	last, err := time.Parse(time.DateOnly, string(to))
+	return session.DayOf(last.AddDate(0, 0, 1-usageDays)), err
 }

@@ -104,7 +104,7 @@ func nativeMethods() []method.Method[*client] {
 		method.Define("confirm/answer", method.Use, "Answers whether a call may run. The first answer counts.",
 			method.Now(answerConfirm), conn.CodeNotFound),
 		method.Define("usage/report", method.Use, "Returns what model calls used and cost, by day, model, level or session.",
-			method.Now(usage)),
+			method.Now(usage), conn.CodeNotFound),
 		method.Define("session/grants", method.Use, "Lists the standing approvals of a session, and revokes some of them.",
 			method.Now(grants), conn.CodeNotFound),
 	}...)

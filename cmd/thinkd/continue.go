@@ -130,7 +130,8 @@ func (p *program) parkedCommand() *cobra.Command {
 		Use: "parked", Short: "List the parked turns, and what each waits for", Args: cobra.NoArgs,
 		Long: `List the sessions with a parked turn, and what each turn waits for: its provider, a
 person's approval, its time, or a person who allows it to spend more. For a limit, show how
-much of it is spent and what the next call may cost. To resume a turn, run thinkd resume ID.`,
+much of it is spent and what the next call probably costs. To resume a turn, run thinkd
+resume ID.`,
 		RunE: p.onDaemon(func(link *door.Link, _ []string) error {
 			list, err := waitingSessions(link)
 			if err != nil {

@@ -1548,6 +1548,7 @@ export interface Methods {
 			/** a day in UTC, as YYYY-MM-DD */
 			to?: string;
 			by?: UsageBy;
+			session_id?: string;
 		};
 		result: {
 			from: string;

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,23 +140,23 @@ func (c *card) press(name, text string, lastKey, now time.Time) (handled bool, r
 
 // choose selects the next enabled answer.
 func (c *card) choose(ids []answerID, open map[answerID]bool, by int) {
-	var list []answerID
-	at := -1
-	for _, id := range ids {
-		if open[id] {
-			if id == c.at {
-				at = len(list)
-			}
-			list = append(list, id)
+	c.at = following(slices.DeleteFunc(ids, func(id answerID) bool { return !open[id] }), c.at, by)
+}
+
+// following is the answer after another one, or before it. Without one it is the first or the last.
+func following[A comparable](open []A, at A, by int) A {
+	for i, id := range open {
+		if id == at {
+			return open[(i+by+len(open))%len(open)]
 		}
 	}
 	switch {
-	case len(list) == 0:
-	case at < 0 && by < 0:
-		c.at = list[len(list)-1]
-	default:
-		c.at = list[(at+by+len(list))%len(list)]
+	case len(open) == 0:
+		return at
+	case by < 0:
+		return open[len(open)-1]
 	}
+	return open[0]
 }
 
 // scroll moves the view, unless the terminal has not drawn the present rows yet. So no row is skipped.
@@ -297,25 +298,32 @@ func (c *card) foot(width int, l look, typed bool) []string {
 	}
 	for _, id := range ids {
 		label := map[answerID]string{allowOnce: "Allow once", always: "Always…", deny: "Deny"}[id]
-		switch {
-		case id == c.at:
-			words = append(words, l.selected("▸["+label+"]"))
-		case !open[id]:
-			words = append(words, " "+l.dim("("+label+")"))
-		default:
-			words = append(words, "  "+label)
-		}
+		words = append(words, answerLabel(label, id == c.at, open[id], l))
 	}
 	return choices(words, hint, width, l)
 }
 
-// choices is a row of answers with a hint at its end, or below it if there is no room.
+// answerLabel is an answer as a card shows it.
+func answerLabel(label string, selected, open bool, l look) string {
+	switch {
+	case selected:
+		return l.selected("▸[" + label + "]")
+	case !open:
+		return " " + l.dim("("+label+")")
+	}
+	return "  " + label
+}
+
+// choices is a row of answers with a hint at its end, or below it if there is no room. In a narrow window, each answer has its own row.
 func choices(words []string, hint string, width int, l look) []string {
 	text := strings.Join(words, "  ")
+	if ansi.StringWidth(text) > width {
+		text = strings.Join(words, "\n")
+	}
 	if gap := width - ansi.StringWidth(text) - ansi.StringWidth(hint); gap >= 2 {
 		return []string{text + strings.Repeat(" ", gap) + l.dim(hint)}
 	}
-	lines := []string{text}
+	lines := strings.Split(text, "\n")
 	for _, row := range strings.Split(ansi.Wrap(hint, width-2, ""), "\n") {
 		lines = append(lines, "  "+l.dim(row))
 	}

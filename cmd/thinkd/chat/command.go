@@ -32,7 +32,7 @@ func commands() []command {
 		{"/summary", "", "show the last summary", func(t *talk, _ string) { t.openSummary() }},
 		{"/uncompact", "", "undo the last summary, until the next prompt", func(t *talk, _ string) { t.uncompact() }},
 		{"/pin", "", "keep a message word for word beside all summaries, or end that", func(t *talk, _ string) { t.pickPin() }},
-		{"/cost", "[MODEL]", "say what the next prompt would cost", func(t *talk, model string) { t.showCost(model) }},
+		{"/cost", "[MODEL]", "say what the next prompt would cost, and what was spent", func(t *talk, model string) { t.showCost(model) }},
 		{"/grants", "", "list and revoke what runs without a question", func(t *talk, _ string) { t.pickGrant() }},
 		{"/new", "", "start a new session", func(t *talk, _ string) { t.create() }},
 		{"/steer", "TEXT", "steer the running turn", func(t *talk, text string) { t.say(text, true) }},
@@ -41,6 +41,7 @@ func commands() []command {
 		{"/keep", "", "ask the last side question again in a fork, which is recorded", func(t *talk, _ string) { t.keepAside() }},
 		{"/unqueue", "", "remove the last pending prompt", func(t *talk, _ string) { t.unqueue() }},
 		{"/resume", "[MODEL]", "resume a parked turn, or a held queue", func(t *talk, model string) { t.resume(model) }},
+		{"/raise", "USD", "raise the limit at which the turn is parked", func(t *talk, usd string) { t.raise(usd) }},
 		{"/continue", "", "continue the last answer, if it was cut off", func(t *talk, _ string) { t.goOn() }},
 		{"/cancel", "", "stop the side question, or else the running turn", func(t *talk, _ string) {
 			if !t.closeAside() && !t.cancel() {

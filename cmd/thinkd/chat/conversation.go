@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/costs"
 	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/provider"
@@ -30,6 +31,7 @@ type conversation struct {
 	message   string           // the last one that began
 	turn      string           // that runs, or is parked; empty: none
 	parked    *parked.Turn     // why the turn is parked; nil: it is not
+	kept      *parked.Turn     // the last one whose question was answered
 	failed    bool             // the last turn did
 	began     time.Time
 	asked     map[string]string // the text of pending prompts, by turn
@@ -109,8 +111,9 @@ func (c *conversation) apply(u update, now time.Time) {
 		c.fellBack(u)
 	case "turn_parked":
 		c.turn = u.Turn
-		c.park(&parked.Turn{Why: u.Why, Since: u.Since, Until: u.Until, Resumes: u.Resumes, Error: u.Error}, now)
+		c.park(&parked.Turn{Why: u.Why, Since: u.Since, Until: u.Until, Resumes: u.Resumes, Error: u.Error, Spending: u.Spending}, now)
 	case "turn_resumed":
+		c.answeredLimit()
 		if c.parked != nil && c.parked.Why != "approval" {
 			c.note("the turn resumes")
 		}
@@ -249,6 +252,7 @@ func (c *conversation) turnEnded(u update) {
 	}
 	c.failed = u.Error != nil || u.Limit != "" || u.Stop != "end_turn"
 	if u.Turn == c.turn {
+		c.answeredLimit()
 		c.turn, c.parked = "", nil
 		c.close()
 	} else if !c.failed || u.Stop == "cancelled" { // the next prompt was answered first; only a failure is still shown
@@ -267,12 +271,28 @@ func (c *conversation) turnEnded(u update) {
 }
 
 // park takes in why the turn is parked. A failed attempt to resume it changes the time only, which the line of state has. For an
-// approval, the question is enough.
+// approval and a limit, the question is enough.
 func (c *conversation) park(p *parked.Turn, now time.Time) {
-	if p.Why != "approval" && (c.parked == nil || c.parked.Why != p.Why) {
+	if p.Why != "approval" && p.Spending == nil && (c.parked == nil || c.parked.Why != p.Why) {
 		c.add(paused, "", p.Text(now)+" /resume resumes it now, /resume MODEL with another model; /cancel ends it.")
 	}
 	c.parked = p
+}
+
+// answeredLimit keeps the question of a limit, which is answered now, if there is one. It keeps it once.
+func (c *conversation) answeredLimit() {
+	if q := c.spending(); q != nil && c.kept != c.parked {
+		c.kept = c.parked
+		c.add(spent, "", limitTitle(*q)+" "+q.Question()+".")
+	}
+}
+
+// spending is the question of a limit at which the turn is parked; nil: there is none.
+func (c *conversation) spending() *costs.Spending {
+	if c.parked == nil {
+		return nil
+	}
+	return c.parked.Spending
 }
 
 // close ends all open items: no update will follow.

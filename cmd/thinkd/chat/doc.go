@@ -13,6 +13,6 @@
 //
 // Text of models and tools is cleaned of control characters: it cannot move the cursor, set the title or the clipboard.
 //
-// Inside the package, files depend in one direction: chat, program, lines, keys, screen, command, compact, talk, reader, aside, print,
-// conversation, item, card, cardrows, wire, picker, input, text.
+// Inside the package, files depend in one direction: chat, program, lines, keys, screen, command, cost, compact, talk, aside, print,
+// conversation, item, limit, card, cardrows, wire, picker, input, text.
 package chat

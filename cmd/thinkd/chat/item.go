@@ -24,6 +24,7 @@ const (
 	paused               // a turn is parked
 	failure
 	asked // a question about a call, with its outcome
+	spent // the question of a limit, when it is answered
 )
 
 // An item is a part of the conversation, in the order in which it was received.

@@ -23,6 +23,8 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case s.card != nil && s.pressCard(name):
 		return nil
+	case s.limit != nil && s.pressLimit(name):
+		return nil
 	case s.box() && s.pressBox(name):
 		return nil
 	}
@@ -66,6 +68,15 @@ func (s *screen) pressCard(name string) bool {
 	}
 	s.rule(s.card.q.Confirm, ruling)
 	return true
+}
+
+// pressLimit passes a key to the card of a limit, and sends the answer that the key gives.
+func (s *screen) pressLimit(name string) bool {
+	handled, d := s.limit.press(name, s.typed(), s.lastKey, s.now())
+	if d != nil {
+		s.allowance(*d)
+	}
+	return handled
 }
 
 // pressBox passes a key to the box of a side question. While a card hides the box, the box gets only those that close it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
@@ -19,12 +20,13 @@ import (
 type lines struct {
 	*talk
 	out     io.Writer
-	echo    bool   // what is typed stands in the output already
-	typed   string // the last prompt
-	offered string // the list that was written last
-	number  int    // of the question that was written last
-	confirm string // its id
-	code    string // an answer must contain it; each question has a new one, so earlier input cannot match
+	echo    bool         // what is typed stands in the output already
+	typed   string       // the last prompt
+	offered string       // the list that was written last
+	number  int          // of the question that was written last
+	confirm string       // its id
+	limit   *parked.Turn // the turn whose question was written last
+	code    string       // an answer must contain it; each question has a new one, so earlier input cannot match
 	newCode func() string
 	eof     bool  // the input has ended
 	err     error // of the output
@@ -65,7 +67,8 @@ func (f *lines) writeItem(it *item) {
 		f.put("[warning: %s]\n", strings.TrimRight(it.text(), "\n"))
 	case failure:
 		f.put("\nerror: %s\n", it.text())
-	case asked: // the question was written
+	case spent: // the question was written
+	case asked: // so was this one
 		f.put("[%s: %s]\n", visible(it.question.Message), it.head)
 	default:
 		f.put("[%s]\n", strings.TrimRight(it.text(), "\n"))
@@ -104,6 +107,11 @@ func (f *lines) offer() {
 			f.number++
 			f.put("%s", f.question(q))
 		}
+		return
+	case f.spending() != nil && f.limit != f.parked:
+		f.limit, f.code = f.parked, f.newCode()
+		f.number++
+		f.put("%s", plainLimit(*f.spending(), f.number, f.code))
 		return
 	case f.picker != nil:
 		fmt.Fprintf(&text, "\n%s: a number, or nothing\n", f.picker.title)
@@ -175,6 +183,24 @@ func (f *lines) ruled(words []string) bool {
 	return true // a second answer does not count
 }
 
+// allowed parses the answer to the question of a limit: a word, the code of the question, and an amount.
+func (f *lines) allowed(words []string) bool {
+	if len(words) < 2 || words[1] != f.code || f.limit != f.parked {
+		return false
+	}
+	switch {
+	case words[0] == "raise" && len(words) == 3:
+		f.raise(words[2])
+	case words[0] == "allow" && len(words) == 2:
+		f.allowance(decision{})
+	case words[0] == "end" && len(words) == 2:
+		f.allowance(decision{end: true})
+	default:
+		return false
+	}
+	return true
+}
+
 // randomCode is a letter and two digits.
 func randomCode() string {
 	var b [2]byte
@@ -187,6 +213,7 @@ func (f *lines) read(text string) {
 	word := strings.TrimSpace(text)
 	switch {
 	case len(f.questions) > 0 && f.ruled(strings.Fields(word)):
+	case f.spending() != nil && f.allowed(strings.Fields(word)):
 	case f.picker != nil:
 		p := f.picker
 		f.picker = nil

@@ -37,8 +37,8 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case received:
 		if msg.answer != nil {
 			s.answered(*msg.answer)
-			if msg.answer.Error != nil && s.card != nil { // it may be that of the card
-				s.card.sent = false
+			if msg.answer.Error != nil { // it may be that of a card
+				s.unsettle()
 			}
 		} else {
 			s.notified(msg.update)
@@ -46,9 +46,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case connection:
 		s.lost = false
 		s.connected(msg.daemon)
-		if s.card != nil { // it is unknown whether the answer arrived
-			s.card.sent = false
-		}
+		s.unsettle() // it is unknown whether the answer of a card arrived
 		if msg.words != "" {
 			s.note("%s", msg.words)
 		}
@@ -82,6 +80,16 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	s.syncCard()
 	return s, tea.Batch(cmd, s.decide(), s.lookAgain())
+}
+
+// unsettle lets a person answer the question of a card again.
+func (s *screen) unsettle() {
+	if s.card != nil {
+		s.card.sent = false
+	}
+	if s.limit != nil {
+		s.limit.sent = false
+	}
 }
 
 // lookAgain comes back when what a card shows has been drawn.

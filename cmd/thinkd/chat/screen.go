@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +18,11 @@ type screen struct {
 	history       []string // what was typed, oldest first
 	recall        int      // where in it the input is; len(history): a new one
 
-	reader  *reader   // nil: closed
-	card    *card     // of the oldest open question; nil: there is none
-	lastKey time.Time // when a key went to the input
-	looking bool      // a tick is under way that counts what a card shows
+	reader  *reader    // nil: closed
+	card    *card      // of the oldest open question; nil: there is none
+	limit   *limitCard // of the limit at which the turn is parked; nil: there is no question, or it cannot be shown
+	lastKey time.Time  // when a key went to the input
+	looking bool       // a tick is under way that counts what a card shows
 
 	waitingToPrint []string
 	printing       bool // a print is under way, or will be in a moment
@@ -60,6 +62,9 @@ func (s *screen) above() string {
 	if s.card != nil {
 		lines = append(lines, s.card.view(s.width-1, s.look, s.typed(), len(s.questions))...)
 		fixed-- // the input stands below the card without an empty row
+	} else if s.limit != nil {
+		lines = append(lines, s.limit.view(s.width-1, s.look, s.typed())...)
+		fixed--
 	} else if s.box() {
 		lines = append(lines, s.aside.view(s.width-1, max(s.height/2-4, boxRows), s.look)...)
 	}
@@ -71,7 +76,8 @@ func (s *screen) above() string {
 		lines = append(lines, style(line(s.state(), s.width-1)))
 	}
 	room := s.height - fixed - len(lines) - 1
-	if s.card == nil {
+	asks := s.card != nil || s.limit != nil
+	if !asks {
 		room = max(room, 1)
 	}
 	if room > 0 {
@@ -79,7 +85,7 @@ func (s *screen) above() string {
 			lines = append(append([]string{""}, live...), lines...)
 		}
 	}
-	if s.card == nil {
+	if !asks {
 		lines = append(lines, "")
 	}
 	if over := len(lines) + s.input.Height() + 1 - s.height; over > 0 {
@@ -133,6 +139,9 @@ func (s *screen) state() string {
 			word = "answering"
 		}
 	}
+	if s.limit != nil {
+		return "waiting for you · Tab selects the question · Esc stops the turn"
+	}
 	if s.parked != nil && len(s.questions) == 0 {
 		return fmt.Sprintf("‖ parked · %s · Esc ends it · /resume", s.parked.When(s.now()))
 	}
@@ -167,8 +176,23 @@ func (s *screen) foot() string {
 	return s.look.dim(line(strings.Join(append(words, "/help"), " · "), s.width-1))
 }
 
+// syncLimit shows the card of a limit. A side question hides it, and so does a small window: the line of state says that the turn is
+// parked, and the commands work.
+func (s *screen) syncLimit() {
+	switch {
+	case s.spending() == nil || len(s.questions) > 0 || s.box() || s.width < cardColumns || s.height < limitRows:
+		s.limit = nil
+	case s.limit == nil || s.limit.turn != s.parked:
+		s.limit = newLimitCard(s.parked, s.now())
+	}
+	if c := s.limit; c != nil && c.at != "" && !slices.Contains(c.open(s.typed()), c.at) {
+		c.at, c.raising = "", false
+	}
+}
+
 // syncCard shows the card of the oldest open question, and lays it out.
 func (s *screen) syncCard() {
+	s.syncLimit()
 	now := s.now()
 	if len(s.questions) == 0 {
 		s.card = nil

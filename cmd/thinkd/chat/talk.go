@@ -350,17 +350,24 @@ func (t *talk) keepAside() {
 // resume resumes a parked turn, with another model if one is named. Without a parked turn it continues a held queue.
 func (t *talk) resume(model string) {
 	switch {
+	case t.parked != nil && model != "":
+		t.resumeParked(map[string]any{"model_id": model}, func() {})
 	case t.parked != nil:
-		params := map[string]any{"session_id": t.id, "turn_id": t.turn}
-		if model != "" {
-			params["model_id"] = model
-		}
-		t.ask("turn/resume", params, nil)
+		t.resumeParked(map[string]any{}, func() {})
 	case model != "":
 		t.add(failure, "", "no turn is parked; /models chooses the model of the next one")
 	default:
 		t.ask("session/queue", map[string]any{"session_id": t.id, "resume": true}, nil)
 	}
+}
+
+// resumeParked resumes the parked turn in a way, and calls then if that worked.
+func (t *talk) resumeParked(params map[string]any, then func()) {
+	params["session_id"], params["turn_id"] = t.id, t.turn
+	t.ask("turn/resume", params, func(json.RawMessage) error {
+		then()
+		return nil
+	})
 }
 
 // cancel ends the running turn, or the compaction that runs without one; false if there is neither.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/costs"
 	"github.com/thinkd/thinkd/cmd/thinkd/fellback"
 	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
@@ -243,6 +244,8 @@ type update struct {
 	Since     int64     `json:"since"`
 	Until     int64     `json:"until"`
 	Resumes   string    `json:"resumes"`
+
+	Spending *costs.Spending `json:"spending"`
 
 	Switch  fellback.Switch `json:"-"` // of fell_back
 	Summary shortened       `json:"-"` // of the notification summary

@@ -138,7 +138,8 @@ func (q Quote) Table(to io.Writer, now time.Time) error {
 		row("", "a turn runs: the quote is of what was said so far")
 	}
 	if c := q.Compact; c != nil {
-		row("compact first", fmt.Sprintf("%s, with %s for the summary of %d messages; then %d tokens", c.Cost.words(), c.Summary.words(), c.Messages, c.Tokens))
+		row("compact first", fmt.Sprintf("%s; the prompt then has %d tokens", c.Cost.words(), c.Tokens))
+		row("", fmt.Sprintf("of this for the summary of %d messages: %s", c.Messages, c.Summary.words()))
 	}
 	if q.Prompt == nil {
 		row("prompt", "unknown")

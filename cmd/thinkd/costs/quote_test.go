@@ -45,7 +45,8 @@ func TestQuoteTable(t *testing.T) {
 cost           about 0.0112 to 0.14 USD, likely 0.0354 USD
 cache          warm for 3 min, until 00:20:00
                a turn runs: the quote is of what was said so far
-compact first  about 0.14 to 0.56 USD, likely 0.23 USD, with about 0.0951 to 0.31 USD, likely 0.14 USD for the summary of 38 messages; then 12400 tokens
+compact first  about 0.14 to 0.56 USD, likely 0.23 USD; the prompt then has 12400 tokens
+               of this for the summary of 38 messages: about 0.0951 to 0.31 USD, likely 0.14 USD
 prompt         41200 tokens, from 41150 to 41280
 
 PART   TOKENS  READ   WRITTEN  PAID

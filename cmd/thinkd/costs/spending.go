@@ -13,7 +13,7 @@ type Spending struct {
 	Limit string  `json:"limit"` // the setting
 	Used  float64 `json:"used"`
 	Most  float64 `json:"most"`
-	Next  float64 `json:"next"` // what the next call may cost; 0: no call waits
+	Next  float64 `json:"next"` // what the next call probably costs; 0: no call waits
 }
 
 // The limits that this version knows.
@@ -31,9 +31,9 @@ func (s Spending) Text() string {
 	return fmt.Sprintf("Spent %s: %s of %s USD (%s)", since, USD(s.Used), USD(s.Most), s.Limit)
 }
 
-// Question is Text with what the next call may cost.
+// Question is Text with what the next call probably costs.
 func (s Spending) Question() string {
-	return fmt.Sprintf("%s. The next call may cost %s USD", s.Text(), USD(s.Next))
+	return fmt.Sprintf("%s. The next call probably costs %s USD", s.Text(), USD(s.Next))
 }
 
 // Until says how long a raised limit stays raised.
@@ -53,7 +53,7 @@ func (s Spending) Today() bool { return s.Limit == day }
 // Raises are amounts by which a person may want to raise the limit, the least first: what the next call needs, a fifth of the limit and
 // all of it again, rounded up. An amount that would not let the next call through is left out.
 func (s Spending) Raises() []float64 {
-	needed := max(s.Used+s.Next-s.Most, 0.01)
+	needed := max(math.Ceil((s.Used+s.Next-s.Most)*1e6-1e-3)/1e6, 0.01) // amounts in binary are a little too large or too small
 	list := []float64{roundUp(needed), roundUp(s.Most / 5), roundUp(s.Most)}
 	list = slices.DeleteFunc(list, func(by float64) bool { return by < needed })
 	slices.Sort(list)
@@ -62,7 +62,7 @@ func (s Spending) Raises() []float64 {
 
 // roundUp goes to the next amount with one digit that is not 0, in cents at least: 0.13 is 0.2.
 func roundUp(amount float64) float64 {
-	cents := math.Ceil(math.Round(amount*1e6) / 1e4) // amounts in binary are a little too large or too small
+	cents := math.Ceil(math.Round(amount*1e6) / 1e4)
 	unit := math.Pow(10, math.Max(math.Floor(math.Log10(math.Max(cents, 1))), 0))
 	return math.Ceil(cents/unit) * unit / 100
 }

@@ -18,8 +18,8 @@ func TestText(t *testing.T) {
 		"Parked since 14:02: a question waits for an answer. It resumes with the answer.":                                             {"approval", since, 0, "on_request", nil, nil},
 		"Parked since 14:02: the prompt is for a later time. It resumes automatically at 2026-03-04 14:30.":                           {"client", since, now.AddDate(0, 0, 3).UnixMilli(), "automatically", nil, nil},
 		"Parked since 14:02: a reason of a later version. It resumes automatically.":                                                  {"a reason of a later version", since, 0, "automatically", nil, nil},
-		"Parked since 14:02: Spent today: 9.80 of 10.00 USD (max_day_cost). The next call may cost 0.40 USD. It waits for a person to allow more.": {"budget", since, 0, "on_request", nil,
-			&costs.Spending{"max_day_cost", 9.8, 10, 0.4}},
+		"Parked since 14:02: Spent today: 9.80 of 10.00 USD (max_day_cost). The next call probably costs 0.40 USD. It waits for a person to allow more.": {"budget", since, 0, "on_request", nil,
+			&costs.Spending{Limit: "max_day_cost", Used: 9.8, Most: 10, Next: 0.4}},
 	} {
 		if got := turn.Text(now); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -508,6 +509,53 @@ func TestChatParked(t *testing.T) {
 		}
 		p.shows(`!^‖ parked`)
 	}
+}
+
+// At a limit of all sessions, the turn asks. Each answer is given with keys, and /cost says what was spent.
+func TestChatLimit(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(config, []byte(`limits.max_day_cost = 0.21
+[[providers.sim.models]]
+id = "claude"
+price = { input = 10, output = 50, cached_input = 1, cache_write = 12.5 }
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := chatIn(t, proof.DataDir(t), "80x24", nil, "--config", config, "--model", "sim/claude")
+	p.shows(idleFoot)
+	asks := func(text string) {
+		p.say(text + " [[sim: thinking=0 text=5 pace=0]]")
+		p.shows(`^── Spend more today\? ─+$`)
+		proof.Moment(600 * time.Millisecond) // until Tab reaches the question
+	}
+	p.say("Apples? [[sim: thinking=0 text=200 pace=0]]")
+	p.rests()
+
+	asks("Pears?")
+	p.shows(`^  Spent today: 0\.\d+ of 0\.21 USD \(max_day_cost\)\. The next call probably costs\s+0\.2\d USD\. The turn waits; nothing is lost\.$`)
+	p.shows(`^waiting for you · Tab selects the question · Esc stops the turn$`)
+	p.press("Tab")
+	p.shows(`^▸\[Allow this call\]`)
+	p.press("Enter")
+	p.holds(`(?s)^\? Spend more today\?.*^· the turn resumes`)
+	p.rests()
+
+	asks("Plums?") // it was one call
+	p.press("Tab", "Tab", "Enter")
+	p.shows(`^── Raise the limit of 0\.21 USD ─+$`)
+	p.press("Down")
+	p.shows(`^▸ by 0\.\d+ USD, to 0\.\d+ USD$`)
+	p.press("Enter")
+	p.holds(`(?s)^> Plums\?.*^· the turn resumes`)
+	p.holds(`^· raised the limit by 0\.\d+ USD$`)
+	p.rests()
+
+	p.say("/cost")
+	p.holds(`(?s)^· This session: 0\.\d+ USD in 3 calls$.^  sim/claude: 0\.\d+ USD, 3 calls$.^  thinking \w+: 0\.\d+ USD, 3 calls$.^Today \(UTC\), all sessions: 0\.\d+ USD in 3 calls$.^Spent today: 0\.\d+ of 0\.\d+ USD \(max_day_cost\)$.^Next prompt with sim/claude: about \d+\.\d+ to \d+\.\d+\s+USD`)
+	asks("Dates?")
+	p.press("BTab", "Enter")
+	p.holds(`^· cancelled`)
 }
 
 // The daemon may die under a chat: the next one takes over, and what was said stays.
