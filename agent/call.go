@@ -184,7 +184,7 @@ const (
 func (s *state) askToSpend(q session.Spending) {
 	r := s.run
 	facts := s.closeMessage(session.StopError, session.Failed)
-	r.reply = reply{}
+	r.reply, r.busySince = reply{}, time.Time{}
 	s.parkTurn(session.TurnParked{Why: session.ParkedBudget, Since: s.cfg.Now().UnixMilli(), Resumes: session.ResumesOnRequest,
 		Payer: r.paidBy, Spending: &q}, facts...)
 }

@@ -22,8 +22,8 @@ import (
 )
 
 var (
-	spendSessions = flag.Int("spendsessions", 16, "how many sessions TestSpendingKills has")
-	spendKills    = flag.Int("spendkills", 10, "how many kills TestSpendingKills makes")
+	spendSessions = flag.Int("spendsessions", 8, "how many sessions TestSpendingKills has")
+	spendKills    = flag.Int("spendkills", 6, "how many kills TestSpendingKills makes")
 	spendSeed     = flag.Uint64("spendseed", 0, "the seed of TestSpendingKills; 0: any")
 )
 
@@ -330,11 +330,16 @@ func TestSpendingKills(t *testing.T) {
 		if parked == 0 {
 			t.Error("no turn was parked")
 		}
+		for _, id := range ids {
+			if record, err := b.store.Get(t.Context(), id); err != nil || record.Reserved != nil {
+				t.Errorf("a reservation is left: %+v, %v", record.Reserved, err)
+			}
+		}
 	})
 }
 
 // TestSpendingOvernight has a loop without a person prompt through a night, with an agent that calls tools, each limit in turn being the
-// smaller one. The loop stops at the limit, and a person who writes in the morning makes room where that is what it lacks.
+// smaller one. The loop stops at the limit.
 func TestSpendingOvernight(t *testing.T) {
 	for _, l := range []struct {
 		day, unattended float64
@@ -356,17 +361,21 @@ func TestSpendingOvernight(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := s.ID
-			turns := 0
-			for begun := time.Now(); time.Since(begun) < 14*time.Hour; {
-				if b.parkedTurn(id) == nil && b.agentState(id).Session.Status == session.Idle {
+			turns, begun := 0, time.Now()
+			for b.parkedTurn(id) == nil && time.Since(begun) < 14*time.Hour {
+				if b.agentState(id).Session.Status == session.Idle {
 					b.prompted(id, text("on"))
 					turns++
 				}
-				time.Sleep(10 * time.Minute)
+				time.Sleep(time.Minute)
 			}
+			calls := v.calls
+			b.group.Close() // the rest of the night: nothing but a person or the next day makes room
+			time.Sleep(8 * time.Hour)
+			b.start()
 			p := b.parkedTurn(id)
 			t.Logf("a night of %d turns and %d calls: %.4f USD of %d, and a reservation is %.4f", turns, v.calls, v.sum(), most, oneReservation)
-			if p == nil || p.Why != session.ParkedBudget || p.Spending.Limit != l.stops {
+			if p == nil || p.Why != session.ParkedBudget || p.Spending.Limit != l.stops || v.calls != calls {
 				t.Errorf("in the morning: %+v", p)
 			}
 			if v.sum() > most+oneReservation || v.sum() < most-2*oneReservation {
@@ -395,6 +404,35 @@ func TestSpendingWaits(t *testing.T) {
 		}
 		check(t, "calls at most in parallel", v.most, 3) // two reservations, and one
 		check(t, "used", b.budget().Used, provider.MoneyOf(8*100*tokenPrice))
+	})
+}
+
+// TestSpendingAsksAfterWaiting asks a person about a call that has waited for another one for long. Then it waits again.
+func TestSpendingAsksAfterWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := spendBench(t, limitOf(session.LimitDay, 0.3))
+		defer b.close()
+		var slow []any
+		for range 8 {
+			slow = append(slow, provider.Alive{}, time.Minute)
+		}
+		b.fake.scripts = []script{events(append(slow, append(say("a"), stop(provider.Usage{Output: 100}))...)...)}
+		b.spent(100)
+		first, second := b.session("shop/large", ""), b.session("shop/large", "")
+		one := b.prompted(first, text("one"))
+		two := b.prompted(second, text("two"))
+		time.Sleep(busyMost - 2*busyPause)
+		if p := b.parkedTurn(second); p != nil {
+			t.Errorf("it asks too early: %+v", p)
+		}
+		time.Sleep(4 * busyPause)
+		b.atLimit(second, session.LimitDay, oneCall, 0.3)
+		if _, err := b.agent(second).ResumeTurn(t.Context(), two.Turn, Resumption{Raise: 1}); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "the end of the second", b.outcome(second, two.Turn).End.StopReason, session.StopEndTurn)
+		check(t, "the end of the first", b.outcome(first, one.Turn).End.StopReason, session.StopEndTurn)
+		check(t, "used", b.budget().Used, provider.MoneyOf(200*tokenPrice))
 	})
 }
 
