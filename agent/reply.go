@@ -123,7 +123,7 @@ func speaks(m *session.Message) bool {
 			return !blank(b.Text)
 		case provider.ToolCall, provider.Media:
 			return true
-		case provider.Thinking, provider.Opaque, provider.ToolResult:
+		case provider.Thinking, provider.Opaque, provider.ToolResult, provider.ServerTool:
 		}
 		return false
 	})

@@ -127,6 +127,9 @@ func (s *state) begin(ev provider.Begin) {
 	m.next++
 	m.calling = m.calling || b.kind == provider.KindToolCall
 	m.open[ev.Index] = b
+	if t, ok := ev.Block.(provider.ServerTool); ok && t.ID != "" && len(t.Input) == 0 && !t.Done { // it runs, and ends as one block
+		s.tell(s.run.ID, feed.NewServerTool(m.id, b.number, t))
+	}
 	if t, ok := ev.Block.(provider.Thinking); ok {
 		b.as = cmp.Or(t.Kind, provider.ThinkingSummary)
 	}
@@ -208,6 +211,10 @@ func (s *state) seal(ev provider.End) {
 			ev.Block = block
 		}
 		sealed.event = feed.TextEnd{Message: m.id, Block: b.number, Text: block.Text, JSON: block.JSON, Sources: block.Sources}
+	case provider.ServerTool:
+		m.shown = true // a search is neither paid nor made twice
+		whole = block.Text + string(block.Input)
+		sealed.event = feed.NewServerTool(m.id, b.number, block)
 	case provider.Media:
 		size := len(block.Data)
 		if s.run.bytes += size; s.run.bytes > s.cfg.Limits.TurnBytes {
@@ -463,7 +470,7 @@ func (s *state) notice(n provider.Notice) {
 		}
 	}
 	severity := feed.Info
-	if n.Kind == noticeMissing || n.Kind == provider.NoticeSchema { // each call says it again
+	if n.Kind == noticeMissing || n.Kind == provider.NoticeSchema || n.Kind == provider.NoticeToolsAsText { // each call says it again
 		if s.notified.once[n.Text] {
 			return
 		}

@@ -6,6 +6,15 @@ import (
 	"unicode/utf8"
 )
 
+// Citation is a page that a text refers to: all of the text, or its bytes from Start up to End, which is above Start.
+type Citation struct {
+	URL   string `json:"url"`
+	Title string `json:"title,omitempty"`
+	Start int    `json:"start,omitempty"`
+	End   int    `json:"end,omitempty"` // 0: no place in the text is known
+	Quote string `json:"quote,omitempty"`
+}
+
 // MaxCitations bounds the sources of one text.
 const MaxCitations = 1000
 

@@ -19,6 +19,6 @@
 // This package imports no other package of the project.
 //
 // Inside the package, files depend in one direction: cost and words, then cache, secret, served and usage, then price, model,
-// then keepalive, lister, message and options, then citation, event and media, then provider, and at the top conversion, errors and
+// then citation, keepalive, lister and options, then message, then event and media, then provider, and at the top conversion, errors and
 // unfinished.
 package provider

@@ -54,6 +54,8 @@ const (
 	NoticeOverride NoticeKind = "provider_override"
 	// NoticeSchema says that schemas of tools were reduced to what the vendor takes, and what was lost.
 	NoticeSchema NoticeKind = "schema_reduced"
+	// NoticeToolsAsText says that work of another vendor's tools is sent as text.
+	NoticeToolsAsText NoticeKind = "server_tools_as_text"
 	// NoticeLimit says that little is left of a limit of the account.
 	NoticeLimit NoticeKind = "limit_near"
 )

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Role says who speaks. The system prompt belongs to the [Request], tool results to the user.
@@ -31,7 +33,7 @@ type Message struct {
 	Effort Level `json:"-"`
 }
 
-// A Block is a [Text], [Thinking], [ToolCall], [ToolResult], [Media] or [Opaque]. Blocks are values: changing one
+// A Block is a [Text], [Thinking], [ToolCall], [ToolResult], [ServerTool], [Media] or [Opaque]. Blocks are values: changing one
 // never changes a copy held elsewhere.
 type Block interface {
 	wire() wireBlock
@@ -45,6 +47,7 @@ const (
 	KindThinking   BlockKind = "thinking"
 	KindToolCall   BlockKind = "tool_call"
 	KindToolResult BlockKind = "tool_result"
+	KindServerTool BlockKind = "server_tool"
 	KindMedia      BlockKind = "media"
 	KindOpaque     BlockKind = "opaque"
 )
@@ -57,15 +60,6 @@ type Text struct {
 
 	// JSON is the text as a value, if JSON was asked for and the text is what was asked for.
 	JSON json.RawMessage
-}
-
-// Citation is a page that a text refers to: all of the text, or its bytes from Start up to End, which is above Start.
-type Citation struct {
-	URL   string `json:"url"`
-	Title string `json:"title,omitempty"`
-	Start int    `json:"start,omitempty"`
-	End   int    `json:"end,omitempty"` // 0: no place in the text is known
-	Quote string `json:"quote,omitempty"`
 }
 
 // ThinkingKind says what a thinking block's text is.
@@ -123,6 +117,58 @@ type ToolResult struct {
 	Failed bool
 }
 
+// ServerTool is what a vendor ran on its own servers: a search of the web, a page that it read, or code. A block has the call, its
+// result, or both, as the vendor gave them. Blocks with the same ID belong together.
+type ServerTool struct {
+	ID      string          // the vendor's
+	Name    string          // a word of [ServerToolName], or the vendor's
+	Input   json.RawMessage // a JSON object; empty: the block has the result alone
+	Done    bool            // the block has the result:
+	Text    string          // what came of it, in at most MaxServerText bytes
+	Failed  bool
+	Sources []Citation // the pages that were found or read
+	State   State      // what the vendor wants back
+}
+
+// MaxServerText bounds the text of a [ServerTool]. All of a result is in its State.
+const MaxServerText = 4 << 10
+
+// ServerText is the beginning of a result, as the text of a [ServerTool].
+func ServerText(result string) string {
+	result = strings.TrimSpace(strings.ToValidUTF8(result, "\uFFFD"))
+	if len(result) <= MaxServerText {
+		return result
+	}
+	end := MaxServerText - len("…")
+	for end > 0 && !utf8.RuneStart(result[end]) {
+		end--
+	}
+	return result[:end] + "…"
+}
+
+// Plain is a server tool's work in words, for models of other vendors, summaries and searches. Input is that of the call.
+func (b ServerTool) Plain(input json.RawMessage) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "[%s", b.Name)
+	if len(input) > 0 && string(input) != "{}" {
+		fmt.Fprintf(&s, " %s", input)
+	}
+	switch {
+	case b.Failed:
+		s.WriteString(" failed")
+	case !b.Done:
+		s.WriteString(" has no result")
+	}
+	if b.Text != "" {
+		s.WriteString(": " + b.Text)
+	}
+	if list := SourceList(b.Sources); list != "" {
+		s.WriteString("\n" + strings.TrimSuffix(list, "\n"))
+	}
+	s.WriteString("]")
+	return s.String()
+}
+
 // Media is an image or a document. What is kept elsewhere has no Data, but a Hash and a Size; adapters get it with Data.
 type Media struct {
 	Type string // MIME type
@@ -162,8 +208,8 @@ type Origin struct {
 type wireBlock struct {
 	Type BlockKind `json:"type"`
 
-	Text    *string    `json:"text,omitempty"`    // text, thinking
-	Sources []Citation `json:"sources,omitempty"` // text
+	Text    *string    `json:"text,omitempty"`    // text, thinking, server_tool
+	Sources []Citation `json:"sources,omitempty"` // text, server_tool
 
 	JSON json.RawMessage `json:"json,omitempty"` // text
 
@@ -173,9 +219,9 @@ type wireBlock struct {
 	Estimated  *bool        `json:"estimated,omitempty"`
 	DurationMS *int64       `json:"duration_ms,omitempty"`
 
-	CallID    string          `json:"call_id,omitempty"` // tool_call, tool_result
+	CallID    string          `json:"call_id,omitempty"` // tool_call, tool_result, server_tool
 	Name      string          `json:"name,omitempty"`
-	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // tool_call, server_tool
 	Invalid   string          `json:"invalid_arguments,omitempty"`
 	Content   *Blocks         `json:"content,omitempty"`
 	IsError   *bool           `json:"is_error,omitempty"`
@@ -211,6 +257,14 @@ func (b ToolResult) wire() wireBlock {
 		b.Blocks = Blocks{}
 	}
 	return wireBlock{Type: KindToolResult, CallID: b.CallID, Content: &b.Blocks, IsError: &b.Failed}
+}
+
+func (b ServerTool) wire() wireBlock {
+	w := wireBlock{Type: KindServerTool, CallID: b.ID, Name: b.Name, Arguments: b.Input, Sources: b.Sources, State: b.State.wire()}
+	if b.Done {
+		w.Text, w.IsError = &b.Text, &b.Failed
+	}
+	return w
 }
 
 func (b Media) wire() wireBlock {
@@ -265,6 +319,12 @@ func (w wireBlock) block() (Block, error) {
 		}
 		if w.IsError != nil {
 			b.Failed = *w.IsError
+		}
+		return b, nil
+	case KindServerTool:
+		b := ServerTool{ID: w.CallID, Name: w.Name, Input: w.Arguments, Done: w.Text != nil, Sources: w.Sources, State: state}
+		if w.Text != nil {
+			b.Text, b.Failed = *w.Text, w.IsError != nil && *w.IsError
 		}
 		return b, nil
 	case KindMedia:
@@ -332,6 +392,8 @@ func StateOf(b Block) State {
 		return b.State
 	case ToolCall:
 		return b.State
+	case ServerTool:
+		return b.State
 	case Media:
 		return b.State
 	case Opaque:
@@ -361,6 +423,9 @@ func WithoutState(b Block) Block {
 		b.State = State{}
 		return b
 	case ToolCall:
+		b.State = State{}
+		return b
+	case ServerTool:
 		b.State = State{}
 		return b
 	case Media:

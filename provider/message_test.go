@@ -35,6 +35,10 @@ var blocks = []struct {
 	{"invalid call", provider.ToolCall{ID: "c", Name: "n", Invalid: `{"a":`}, `{"type":"tool_call","call_id":"c","name":"n","invalid_arguments":"{\"a\":"}`},
 	{"result", provider.ToolResult{CallID: "c", Blocks: provider.Blocks{provider.Text{Text: "r"}}, Failed: true},
 		`{"type":"tool_result","call_id":"c","content":[{"type":"text","text":"r"}],"is_error":true}`},
+	{"server tool", provider.ServerTool{ID: "c", Name: "web_search", Input: json.RawMessage(`{"query":"sky"}`), State: state(`{"x":1}`)},
+		`{"type":"server_tool","call_id":"c","name":"web_search","arguments":{"query":"sky"},"state":{"origin":{"api":"messages","vendor":"anthropic","host":"h","account":"a","model":"m"},"data":{"x":1}}}`},
+	{"server tool's result", provider.ServerTool{ID: "c", Name: "web_search", Done: true, Sources: []provider.Citation{{URL: "https://a.example"}}},
+		`{"type":"server_tool","text":"","sources":[{"url":"https://a.example"}],"call_id":"c","name":"web_search","is_error":false}`},
 	{"media", provider.Media{Type: "image/png", Data: []byte{0, 1, 2}}, `{"type":"media","mime_type":"image/png","data":"AAEC"}`},
 	{"opaque", provider.Opaque{State: state(`{"type":"novelty","n":1.0}`)},
 		`{"type":"opaque","state":{"origin":{"api":"messages","vendor":"anthropic","host":"h","account":"a","model":"m"},"data":{"type":"novelty","n":1.0}}}`},
@@ -64,7 +68,7 @@ func TestBlockJSON(t *testing.T) {
 			}
 		})
 	}
-	for _, kind := range []provider.BlockKind{provider.KindText, provider.KindThinking, provider.KindToolCall, provider.KindToolResult, provider.KindMedia, provider.KindOpaque} {
+	for _, kind := range []provider.BlockKind{provider.KindText, provider.KindThinking, provider.KindToolCall, provider.KindToolResult, provider.KindServerTool, provider.KindMedia, provider.KindOpaque} {
 		if !kinds[kind] {
 			t.Errorf("no case for %s", kind)
 		}

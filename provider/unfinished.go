@@ -71,6 +71,10 @@ func (u Unfinished) action(m Model, i, end int, b Block) ContinueAction {
 			return ContinueAgain
 		}
 		return ContinueDropped
+	case ServerTool:
+		if i >= end {
+			return ContinueDropped
+		}
 	case Opaque:
 		if i >= end || b.State.Origin.API != m.API {
 			return ContinueDropped
@@ -108,7 +112,7 @@ func Said(blocks Blocks) int {
 			}
 		case ToolCall, Media:
 			return n
-		case Thinking, Opaque, ToolResult: // these say nothing to the user
+		case Thinking, Opaque, ToolResult, ServerTool: // these say nothing to the user
 		}
 	}
 	return 0

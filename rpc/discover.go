@@ -155,6 +155,9 @@ func addBlocks(s *method.Schemas) {
 			method.Optional("arguments", method.Kind("object")), method.Optional("invalid_arguments", text)}},
 		{"ToolResultBlock", provider.KindToolResult, []method.Property{method.Required("call_id", text),
 			method.Required("content", method.ListOf(method.OneOf("TextBlock", "MediaBlock"))), method.Optional("is_error", flag)}},
+		{"ServerToolBlock", provider.KindServerTool, []method.Property{method.Required("call_id", text), method.Required("name", text),
+			method.Optional("arguments", method.Kind("object")), method.Optional("text", method.About("string", "what came of the call; absent: the block has no result")),
+			method.Optional("sources", method.ListOf(s.Of(reflect.TypeFor[provider.Citation]()))), method.Optional("is_error", flag)}},
 		{"MediaBlock", provider.KindMedia, []method.Property{method.Required("mime_type", text),
 			method.Optional("data", &jsonschema.Schema{Type: "string", ContentEncoding: "base64"})}},
 	} {
@@ -163,7 +166,7 @@ func addBlocks(s *method.Schemas) {
 			method.Optional("open", method.About("boolean", "it is being written")),
 			method.Optional("truncated", method.About("boolean", "there is more of it than is shown")))...))
 	}
-	s.Add("Block", method.OneOf("TextBlock", "ThinkingBlock", "ToolCallBlock", "ToolResultBlock", "MediaBlock"))
+	s.Add("Block", method.OneOf("TextBlock", "ThinkingBlock", "ToolCallBlock", "ToolResultBlock", "ServerToolBlock", "MediaBlock"))
 }
 
 // errorSchema is what Error's MarshalJSON writes.

@@ -59,7 +59,7 @@ func TestDiscover(t *testing.T) {
 		`methods.#(name=="echo").params.#(name=="text")`:             `{"name":"text","required":true,"schema":{"type":"string"}}`,
 		`methods.#(name=="echo").params.#(name=="times")`:            `{"name":"times","schema":{"type":"integer"}}`,
 		`methods.#(name=="blocks").params.#(name=="content").schema`: `{"type":"array","items":{"$ref":"#/components/schemas/Block"}}`,
-		`components.schemas.Block.oneOf.#.$ref`:                      `["#/components/schemas/TextBlock","#/components/schemas/ThinkingBlock","#/components/schemas/ToolCallBlock","#/components/schemas/ToolResultBlock","#/components/schemas/MediaBlock"]`,
+		`components.schemas.Block.oneOf.#.$ref`:                      `["#/components/schemas/TextBlock","#/components/schemas/ThinkingBlock","#/components/schemas/ToolCallBlock","#/components/schemas/ToolResultBlock","#/components/schemas/ServerToolBlock","#/components/schemas/MediaBlock"]`,
 		`methods.#(name=="echo").result.schema.required`:             `["text"]`,
 	} {
 		if got := doc.Get(path).Raw; got != want {

@@ -285,6 +285,8 @@ func writeMarkdown(out *strings.Builder, b provider.Block, room int) int {
 		fmt.Fprintf(out, "\n> %s\n", strings.ReplaceAll(text, "\n", "\n> "))
 	case provider.ToolCall:
 		fmt.Fprintf(out, "\nCalled `%s` with `%s%s`\n", b.Name, b.Input, b.Invalid)
+	case provider.ServerTool:
+		fmt.Fprintf(out, "\n%s\n", b.Plain(b.Input))
 	case provider.ToolResult:
 		for _, r := range b.Blocks {
 			room = writeMarkdown(out, r, room)

@@ -101,6 +101,19 @@ type (
 		Size     int               `json:"size"` // bytes; the data is in the history
 		Hash     string            `json:"-"`    // where the data is kept
 	}
+	// ServerTool says what a vendor runs on its own servers. Updates with the same CallID are about one call: at first it runs, and the
+	// last one has its result.
+	ServerTool struct {
+		Message   session.MessageID   `json:"message_id"`
+		Block     int                 `json:"block"`
+		CallID    string              `json:"call_id"`
+		Name      string              `json:"name"`
+		Status    ServerStatus        `json:"status"`
+		Arguments json.RawMessage     `json:"arguments,omitempty"`
+		Text      string              `json:"text,omitempty"` // what came of it
+		Sources   []provider.Citation `json:"sources,omitempty"`
+		Truncated bool                `json:"truncated,omitempty"` // the message has no room for all of it
+	}
 	UsageTotal struct {
 		Usage provider.Usage `json:"usage"` // of the session so far
 	}
@@ -202,6 +215,7 @@ func (ThinkingEnd) Method() string       { return "thinking_end" }
 func (MessageDelta) Method() string      { return "message_delta" }
 func (TextEnd) Method() string           { return "text_end" }
 func (MediaEnd) Method() string          { return "media_end" }
+func (ServerTool) Method() string        { return "server_tool" }
 func (UsageTotal) Method() string        { return "usage" }
 func (Retry) Method() string             { return "retry" }
 func (ThinkingConverted) Method() string { return "thinking_converted" }
@@ -216,8 +230,32 @@ func (TurnEnd) Method() string           { return "turn_end" }
 // Events lists one of each, for those who describe them all or test them all.
 func Events() []Event {
 	return []Event{PromptStored{}, TurnStart{}, MessageStart{}, MessageEnd{}, ThinkingStart{}, ThinkingDelta{},
-		ThinkingEnd{}, MessageDelta{}, TextEnd{}, MediaEnd{}, UsageTotal{}, Retry{}, ThinkingConverted{}, Notice{},
+		ThinkingEnd{}, MessageDelta{}, TextEnd{}, MediaEnd{}, ServerTool{}, UsageTotal{}, Retry{}, ThinkingConverted{}, Notice{},
 		SessionUpdate{}, QueueUpdate{}, FellBack{}, TurnParked{}, TurnResumed{}, TurnEnd{}, SummaryStored{}, SummaryUndone{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
+}
+
+// ServerStatus is how far the call of a vendor's tool is.
+type ServerStatus string
+
+const (
+	ServerRunning ServerStatus = "running"
+	ServerDone    ServerStatus = "done"
+	ServerFailed  ServerStatus = "failed"
+)
+
+// Words lists all of them.
+func (ServerStatus) Words() []string { return provider.Words(ServerRunning, ServerDone, ServerFailed) }
+
+// NewServerTool is what clients see of a block.
+func NewServerTool(id session.MessageID, number int, b provider.ServerTool) ServerTool {
+	e := ServerTool{Message: id, Block: number, CallID: b.ID, Name: b.Name, Status: ServerRunning, Arguments: b.Input, Text: b.Text, Sources: b.Sources}
+	switch {
+	case b.Failed:
+		e.Status = ServerFailed
+	case b.Done:
+		e.Status = ServerDone
+	}
+	return e
 }
 
 // Model is a model with the level in effect.

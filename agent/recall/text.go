@@ -29,6 +29,8 @@ func textOf(blocks provider.Blocks) string {
 			write("[result] %s", textOf(block.Blocks))
 		case provider.Media:
 			write("[%s]", block.Type)
+		case provider.ServerTool:
+			write("%s", block.Plain(block.Input))
 		case provider.Thinking, provider.Opaque: // never leave the log
 		}
 	}

@@ -34,6 +34,11 @@ func OfBlocks(blocks provider.Blocks) (n int64) {
 			n += OfBlocks(b.Blocks)
 		case provider.Media:
 			n += int64(len(b.Data))
+		case provider.ServerTool:
+			n += int64(len(b.Input) + len(b.Text))
+			for _, s := range b.Sources {
+				n += block + int64(len(s.URL)+len(s.Title)+len(s.Quote))
+			}
 		case provider.Opaque:
 		}
 	}

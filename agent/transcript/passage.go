@@ -202,6 +202,8 @@ func writeSaid(b *strings.Builder, m *session.Message, pinned bool, to Recipient
 			fmt.Fprintf(b, "[%s]\n%s\n\n", who, block.Text)
 		case provider.Media:
 			fmt.Fprintf(b, "[%s: %s of %d bytes]\n\n", who, block.Type, max(len(block.Data), block.Size))
+		case provider.ServerTool:
+			fmt.Fprintf(b, "[assistant]\n%s\n\n", block.Plain(block.Input))
 		case provider.ToolCall:
 			fmt.Fprintf(b, "[assistant calls %s]\n%s\n\n", block.Name, Abridged(string(block.Input)+block.Invalid, maxResultSummed, tooLongToSum))
 		case provider.ToolResult:

@@ -15,6 +15,8 @@ func Characters(blocks provider.Blocks) (n int) {
 			n += utf8.RuneCountInString(b.Text)
 		case provider.ToolCall:
 			n += utf8.RuneCountInString(b.Name) + utf8.RuneCount(b.Input) + utf8.RuneCountInString(b.Invalid)
+		case provider.ServerTool:
+			n += utf8.RuneCountInString(b.Plain(b.Input))
 		case provider.ToolResult:
 			n += Characters(b.Blocks)
 		}

@@ -146,7 +146,7 @@ var leftOut = map[string][]string{
 	"agent/transcript/text.go:Characters":       {"Media", "Opaque", "Thinking"},
 	"agent/reply.go:speaks":                     {"Opaque", "Thinking", "ToolResult"},
 	"agent/stream.go:seal":                      {"Media", "Opaque", "ToolResult"},
-	"provider/chat/history.go:assistant":        {"Opaque", "Thinking", "ToolResult"},
+	"provider/chat/history.go:assistant":        {"Opaque", "ServerTool", "Thinking", "ToolResult"},
 	"provider/message.go:StateOf":               {"Media", "ToolResult"},
 	"provider/message.go:WithoutState":          {"Media", "ToolResult"},
 	"provider/providertest/check.go:checkBlock": {"Media", "Text", "ToolResult"},

@@ -275,14 +275,15 @@ type history struct {
 	closed      bool // the tool loop that the request ends in was closed behind another model's calls
 	lastUser    int  // the last message in which a user speaks, -1 if there is none
 
-	count   provider.Conversion
-	opaque  bool            // opaque data is in it
-	details map[string]bool // ids of details sent so far: a second one is refused
-	images  bool
-	row     provider.Model
-	unseen  int // media that were left out
-	calls   replay.CallIDs
-	who     string // made the request, in the words of Copilot
+	count     provider.Conversion
+	opaque    bool            // opaque data is in it
+	details   map[string]bool // ids of details sent so far: a second one is refused
+	images    bool
+	row       provider.Model
+	unseen    int // media that were left out
+	elsewhere int // results of vendors' tools, as text
+	calls     replay.CallIDs
+	who       string // made the request, in the words of Copilot
 }
 
 // speaks reports whether a block of a user's message is the user's own, not a tool's.

@@ -44,7 +44,8 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 		kinds = append(kinds, "pdf")
 	}
 	var list []provider.Message
-	list, h.unseen = replay.Visible(replay.OwnMedia(req.Messages, wireAPI), h.row, kinds...)
+	list, h.elsewhere = replay.ServerTools(req.Messages, func(provider.State) bool { return false })
+	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, kinds...)
 	out := []tree{}
 	if !provider.Blank(req.System) {
 		out = append(out, tree{"role": h.dialect.Message.SystemRole, "content": req.System})

@@ -60,6 +60,7 @@ type history struct {
 	count      provider.Conversion
 	row        provider.Model
 	unseen     int // media that were left out
+	elsewhere  int // results of other vendors' tools, as text
 	bypassed   int // steps that go out with the bypass
 }
 
@@ -76,6 +77,7 @@ type pending struct{ id, wireID, name string }
 // contents writes messages in the vendor's order: all calls of a step in one content of the model's, then all their
 // results, in the order of the calls, in one of the user's (docs: function-calling).
 func (h *history) contents(list []provider.Message) ([]content, error) {
+	list, h.elsewhere = replay.ServerTools(list, func(s provider.State) bool { return replay.Own(s, provider.Origin{API: wireAPI}) })
 	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, append([]string{"pdf", "audio", "video"}, replay.GeminiImages...)...)
 	out := []content{}
 	var open []pending

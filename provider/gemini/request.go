@@ -110,7 +110,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if clamped != "" {
 		out.Override("thinking level %s sent as HIGH, the vendor's highest", clamped)
 	}
-	out.Notices = slices.Concat(out.Notices, lost, replay.OmittedMedia(req.Model, h.unseen), h.converted())
+	out.Notices = slices.Concat(out.Notices, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.converted())
 	own.body.Generation, own.body.Choice, own.body.Tier = g.orNil(), choice(req), string(req.Options.ServiceTier)
 	if !provider.Blank(req.System) {
 		own.body.System = &content{Parts: []any{part{Text: &req.System}}}

@@ -71,6 +71,9 @@ func (r *reply) tell(p *part) error {
 		shell = provider.ToolCall{ID: p.string("id"), Name: p.string("name")}
 	default:
 		shell = provider.Opaque{}
+		if p.serverTool() {
+			shell = provider.ServerTool{}
+		}
 	}
 	return r.Emit(provider.Begin{Index: p.number, Block: shell})
 }

@@ -77,6 +77,7 @@ type history struct {
 	calls     replay.CallIDs
 	row       provider.Model
 	unseen    int // media that were left out
+	elsewhere int // results of other vendors' tools, as text
 	count     provider.Conversion
 }
 
@@ -86,6 +87,7 @@ func (a *API) newHistory(req *provider.Request) *history {
 }
 
 func (h *history) messages(list []provider.Message) ([]message, error) {
+	list, h.elsewhere = replay.ServerTools(list, func(s provider.State) bool { return h.own(s) && !h.plain })
 	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, append([]string{"pdf"}, replay.Images...)...)
 	out := []message{}
 	for i, m := range list {
@@ -264,6 +266,8 @@ func (h *history) block(b provider.Block) (any, error) {
 			return nil, nil
 		}
 		h.count.Kept++
+		return b.State.Data, nil
+	case provider.ServerTool: // replay.ServerTools leaves the vendor's own
 		return b.State.Data, nil
 	case provider.Opaque:
 		if !own {

@@ -145,11 +145,15 @@ func TestNewBlocks(t *testing.T) {
 		`{"type":"fallback","from":{"model":"a"},"to":{"model":"b"},"trigger":"refusal"}`,
 		`{"type":"compaction","content":"s","encrypted_content":"e","signature":"g","tool_changes":[{"type":"tool_addition"}]}`,
 	} {
+		called, at := "", 0
+		if strings.Contains(block, "tool_use_id") { // the API refuses a result without its call (anthropics/claude-code 95406)
+			called, at = `{"type":"server_tool_use","id":"srvtoolu_1","name":"advisor","input":{}},`, 1
+		}
 		sent := &providertest.Host{Body: `{"type":"message","role":"assistant","model":"claude-opus-5-5","stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1},` +
-			`"content":[` + block + `,{"type":"text","text":"done"}]}`}
+			`"content":[` + called + block + `,{"type":"text","text":"done"}]}`}
 		api := messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)}, messages.Host{})
 		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
-		if reply.Err != nil || len(reply.Blocks) != 2 {
+		if reply.Err != nil || len(reply.Blocks) != at+2 {
 			t.Errorf("%s: %v, %v", block, reply.Blocks, reply.Err)
 			continue
 		}
@@ -161,7 +165,7 @@ func TestNewBlocks(t *testing.T) {
 		}
 		providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: append(said(),
 			provider.Message{Role: provider.Assistant, Blocks: reply.Blocks}, providertest.User("go on"))}))
-		back := gjson.GetBytes(sent.Sent, "messages.1.content.0").Raw
+		back := gjson.GetBytes(sent.Sent, fmt.Sprintf("messages.1.content.%d", at)).Raw
 		if diff := providertest.DiffJSON([]byte(block), []byte(back)); diff != "" {
 			t.Errorf("goes back (-want +got):\n%s", diff)
 		}

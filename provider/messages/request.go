@@ -110,7 +110,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		out.Notices = append(out.Notices, provider.Notice{Kind: provider.NoticeRepaired,
 			Text: fmt.Sprintf("interrupted calls of tools are sent as over: %s would refuse what comes after them", req.Model.ID)})
 	}
-	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
 	if out.Body, err = exchange.Encode(b); err != nil {
 		return nil, err
 	}

@@ -272,6 +272,7 @@ func TestRoundTrip(t *testing.T) {
 		`{"type":"text","text":"plain"}`,
 		`{"type":"text","text":"cited","citations":[{"type":"x","n":1.50,"big":12345678901234567890}]}`,
 		`{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":"<&>"}}`,
+		`{"type":"web_search_tool_result","tool_use_id":"s","content":[{"type":"web_search_result","url":"https://a.example/?x=<&>","title":"A","encrypted_content":"RU5D","page_age":null}]}`,
 		`{"type":"novelty","deep":{"null":null,"list":[1e2]}}`,
 		`{"type":"tool_use","id":"t","name":"read","input":{"z":1,"a":12345678901234567890}}`,
 		`{"type":"tool_use","id":"u","name":"read","input":{},"caller":{"type":"direct"}}`,

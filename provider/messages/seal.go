@@ -43,6 +43,9 @@ func (r *reply) seal(p *part) error {
 		b, err = r.sealOpaque(p)
 	default:
 		b, err = r.sealOpaque(p)
+		if opaque, ok := b.(provider.Opaque); ok && p.serverTool() {
+			b = serverTool(opaque.State)
+		}
 	}
 	if err == exchange.ErrLeft {
 		return err

@@ -35,10 +35,11 @@ type callFunction struct {
 
 // history writes earlier messages and counts what becomes of their thinking.
 type history struct {
-	row    provider.Model
-	unseen int // media that were left out
-	count  provider.Conversion
-	names  map[string]string // of tools, by the id of the call
+	row       provider.Model
+	unseen    int // media that were left out
+	elsewhere int // results of vendors' tools, as text
+	count     provider.Conversion
+	names     map[string]string // of tools, by the id of the call
 }
 
 func newHistory(req *provider.Request) *history {
@@ -46,6 +47,7 @@ func newHistory(req *provider.Request) *history {
 }
 
 func (h *history) messages(system string, list []provider.Message) ([]message, error) {
+	list, h.elsewhere = replay.ServerTools(list, func(provider.State) bool { return false })
 	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, replay.OllamaImages...)
 	h.names = map[string]string{}
 	out := []message{}

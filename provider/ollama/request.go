@@ -142,7 +142,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if clamped != "" {
 		out.Override("%s", clamped)
 	}
-	out.Notices = slices.Concat(out.Notices, lost, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	out.Notices = slices.Concat(out.Notices, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
 	out.Body, err = exchange.Encode(b)
 	return out, err
 }

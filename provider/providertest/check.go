@@ -208,6 +208,10 @@ func checkBlock(open *openBlock, end provider.Block) error {
 			return fmt.Errorf("call %s %q began as %s %q", b.ID, b.Name, begun.ID, begun.Name)
 		}
 		return checkArguments(grown, b)
+	case provider.ServerTool:
+		if b.State.IsZero() {
+			return errors.New("server tool without state")
+		}
 	case provider.Opaque:
 		if b.State.IsZero() {
 			return errors.New("opaque block without state")

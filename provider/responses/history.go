@@ -24,7 +24,9 @@ func (a *API) newHistory(req *provider.Request) *history {
 		calls: replay.CallIDs{Fits: fits}, custom: map[string]bool{},
 		input: []any{},
 	}
-	h.list, h.unseen = replay.Visible(replay.OwnMedia(req.Messages, wireAPI), exchange.Row(req, wireAPI), append([]string{"pdf"}, replay.Images...)...)
+	list, foreign := replay.ServerTools(req.Messages, func(s provider.State) bool { return replay.Own(s, h.origin) })
+	h.elsewhere = foreign
+	h.list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), exchange.Row(req, wireAPI), append([]string{"pdf"}, replay.Images...)...)
 	n := 0
 	for _, m := range req.Messages {
 		for _, b := range m.Blocks {
@@ -228,7 +230,7 @@ func (h *history) write(e entry) error {
 			raw = `{"summary":[],` + strings.TrimPrefix(raw, "{")
 		}
 		h.input = append(h.input, json.RawMessage(raw))
-	case provider.Opaque:
+	case provider.Opaque, provider.ServerTool:
 		if raw { // without its reasoning it stays out as well: nobody but the vendor could miss it
 			h.input = append(h.input, json.RawMessage(e.item.Raw))
 		}

@@ -97,7 +97,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	out.LeftOut(a.strip(req, &b), req.Model.ID)
 	b.withhold(exchange.Withheld(req, wireAPI))
 	out.Limit = b.MaxOutput
-	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
 	if out.Body, err = exchange.Encode(b); err != nil {
 		return nil, err
 	}

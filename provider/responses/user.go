@@ -125,6 +125,7 @@ type history struct {
 	count      provider.Conversion
 	list       []provider.Message // as the model is shown them
 	unseen     int                // media that were left out
+	elsewhere  int                // results of other vendors' tools, as text
 	last       string
 	input      []any
 }

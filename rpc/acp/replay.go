@@ -67,6 +67,8 @@ func (th *thread) replayReply(ctx context.Context, m, results agent.Message) err
 			return th.makes(ctx, nil, id, b)
 		case provider.Thinking:
 			return th.grow(ctx, nil, "agent_thought_chunk", id, b.Text)
+		case provider.ServerTool:
+			return th.serves(ctx, nil, feed.NewServerTool(m.ID, number, b))
 		case provider.ToolCall:
 			calls++
 			return th.replayCall(ctx, m, number, b, results, calls-1)

@@ -1,7 +1,9 @@
 package acp
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
@@ -73,6 +75,29 @@ func (th *thread) makes(ctx context.Context, u *feed.Update, id string, b provid
 		}
 	}
 	return nil
+}
+
+// serverKinds are ACP's words for what vendors' tools do.
+var serverKinds = map[string]string{"web_search": "search", "web_fetch": "fetch"}
+
+// serves shows what the model's vendor runs on its own servers, as a call of a tool. Its id is the vendor's, which the call and its
+// result share.
+func (th *thread) serves(ctx context.Context, u *feed.Update, e feed.ServerTool) error {
+	up := update{Kind: "tool_call", Call: "server_" + e.CallID, Title: e.Name, ToolKind: cmp.Or(serverKinds[e.Name], "execute"), Status: "in_progress"}
+	if len(e.Arguments) > 0 {
+		up.Input = e.Arguments
+	}
+	switch e.Status {
+	case feed.ServerDone:
+		up.Status = "completed"
+	case feed.ServerFailed:
+		up.Status = "failed"
+	}
+	if e.Status != feed.ServerRunning {
+		up.Kind = "tool_call_update"
+		up.Content = textContent(strings.TrimSpace(e.Text + "\n" + provider.SourceList(e.Sources)))
+	}
+	return th.send(ctx, u, up)
 }
 
 // says sends a whole message of a user.

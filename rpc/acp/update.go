@@ -130,6 +130,8 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		if e.Served != nil {
 			return th.later(u)
 		}
+	case feed.ServerTool:
+		return th.serves(ctx, u, e)
 	case feed.MediaEnd:
 		return th.makes(ctx, u, blockID(e.Message, e.Block), provider.Media{Type: e.MimeType, Hash: e.Hash, Size: e.Size})
 	case feed.ToolStart, feed.ToolOutput, feed.ToolEnd:

@@ -295,6 +295,19 @@ func Cut(b provider.Block, limit int) (_ provider.Block, whole bool) {
 		}
 		t.Blocks = blocks
 		return t, whole
+	case provider.ServerTool:
+		whole = true
+		if len(t.Input) > limit {
+			t.Input, whole = nil, false
+		}
+		var all bool
+		if t.Text, all = head(t.Text, limit-len(t.Input)); !all {
+			whole = false
+		}
+		if sources, err := json.Marshal(t.Sources); err != nil || len(sources) > limit-len(t.Input)-len(t.Text) {
+			t.Sources, whole = nil, whole && len(t.Sources) == 0
+		}
+		return t, whole
 	case provider.Media:
 		if t.Hash != "" { // it is kept elsewhere, and was not fetched
 			return provider.Media{Type: t.Type}, false

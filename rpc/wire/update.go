@@ -7,6 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
@@ -130,6 +131,11 @@ func Event(e feed.Event, room int) (any, error) {
 			e.JSON = nil
 		}
 		return textEnd{e, !whole}, nil
+	case feed.ServerTool:
+		cut, whole := Cut(provider.ServerTool{Input: e.Arguments, Text: e.Text, Sources: e.Sources}, room)
+		shown := cut.(provider.ServerTool)
+		e.Arguments, e.Text, e.Sources, e.Truncated = shown.Input, shown.Text, shown.Sources, !whole
+		return e, nil
 	case feed.Retry:
 		e.Discarded = append([]int{}, e.Discarded...)
 		return e, nil

@@ -63,6 +63,8 @@ func texts(e session.Entry) (list []text) {
 			list = append(list, text{InThought, b.Message, b.Number, block.Text})
 		case provider.ToolCall:
 			list = append(list, text{InTool, b.Message, b.Number, block.Name + " " + values(block.Input) + block.Invalid})
+		case provider.ServerTool:
+			list = append(list, text{InTool, b.Message, b.Number, block.Plain(block.Input)})
 		case provider.Media, provider.ToolResult, provider.Opaque: // no text that a model wrote
 		}
 	case session.ToolEnd:

@@ -291,6 +291,9 @@ export class Conversation {
 			case "media_end":
 				t.mediaEnd(u.params);
 				break;
+			case "server_tool":
+				t.serverTool(u.params);
+				break;
 			case "tool_start":
 				this.call(t, u.params);
 				break;

@@ -215,6 +215,18 @@ export class Turn {
 		if (p.output) t.replace(p.output);
 	}
 
+	/** The vendor ran a tool on its own servers. Its call has the arguments, and the result the text and the pages. */
+	serverTool(p: Pick<Params<"server_tool">, "call_id" | "name" | "status" | "arguments" | "text" | "sources">): void {
+		this.retried();
+		const t = this.tool(`server ${p.call_id}`, p);
+		if (p.status === "running") {
+			t.start("the provider", Date.now());
+			return;
+		}
+		const pages = (p.sources ?? []).map((s) => `${s.title ?? ""} ${s.url}`.trim());
+		t.end([{ type: "text", text: [p.text ?? "", ...pages].join("\n").trim() }], p.status === "failed");
+	}
+
 	toolOutput(p: Params<"tool_output">): void {
 		this.tools.get(p.call_id)?.append(p.chunk);
 	}
@@ -257,6 +269,9 @@ export class Turn {
 			case "text":
 				this.answer(m.id, number).set(this.before(this.answer(m.id, number)) + b.text, b.open !== true);
 				this.answer(m.id, number).cite(b.sources);
+				break;
+			case "server_tool":
+				this.serverTool({ ...b, status: b.text === undefined ? "running" : b.is_error ? "failed" : "done" });
 				break;
 			case "tool_call":
 				this.places.set(`${m.id} ${number}`, this.tool(b.call_id, b).step.el);

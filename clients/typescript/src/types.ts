@@ -35,7 +35,7 @@ export type AuthState = {
 	limits?: RateLimit[];
 };
 
-export type Block = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | MediaBlock;
+export type Block = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | ServerToolBlock | MediaBlock;
 
 export type CacheCause = "model" | "level" | "tools" | "system" | "summary" | "message" | "expired" | "vendor";
 
@@ -631,6 +631,25 @@ export type ServerInfo = {
 	version: string;
 };
 
+export type ServerStatus = "running" | "done" | "failed";
+
+export type ServerToolBlock = {
+	call_id: string;
+	name: string;
+	arguments?: Record<string, unknown>;
+	/** what came of the call; absent: the block has no result */
+	text?: string;
+	sources?: Citation[];
+	is_error?: boolean;
+	type: "server_tool";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+};
+
 export type ServiceTier = "auto" | "standard" | "flex" | "priority";
 
 export type Session = {
@@ -849,7 +868,7 @@ export interface Methods {
 			client?: ClientInfo;
 			capabilities?: ClientCapabilities;
 			strict?: boolean;
-			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "fell_back" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
+			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "server_tool" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "fell_back" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
 		};
 		result: {
 			protocol_version: number;
@@ -1254,7 +1273,7 @@ export interface Methods {
 			session_id: string;
 			after_seq?: number;
 			limit?: number;
-			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "fell_back" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
+			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "server_tool" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "fell_back" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
 		};
 		result: {
 			session: Session;
@@ -1696,6 +1715,22 @@ export interface Notifications {
 		block: number;
 		mime_type: string;
 		size: number;
+	};
+	server_tool: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		block: number;
+		call_id: string;
+		name: string;
+		status: ServerStatus;
+		arguments?: unknown;
+		text?: string;
+		sources?: Citation[];
+		truncated?: boolean;
 	};
 	usage: {
 		session_id: string;

@@ -54,6 +54,11 @@ func TestScrollback(t *testing.T) {
 				"message_end", `{"message_id":"m","stop_reason":"end_turn","cited":[{"block":1,"sources":[{"url":"https://e.x/2"}]}]}`},
 			[]string{"", "a", "· Sources:", "- One: https://e.x/1", "· [image/png, 12 bytes]", "· Sources:", "- https://e.x/2"}, nil,
 		},
+		"tools of the vendor": {
+			[]string{"server_tool", `{"message_id":"m","block":1,"call_id":"s","name":"web_search","status":"running","arguments":{"query":"sky"}}`,
+				"server_tool", `{"message_id":"m","block":2,"call_id":"s","name":"web_search","status":"done","text":"1 page","sources":[{"url":"https://e.x/1","title":"One"}]}`},
+			[]string{"", `→ web_search {"query":"sky"}`, "1 page", "- One: https://e.x/1"}, nil,
+		},
 		"thinking waits for its end": {
 			[]string{"thinking_start", `{"message_id":"m","block":0}`, "thinking_delta", `{"message_id":"m","block":0,"delta":"Hm, "}`},
 			nil, []string{"Hm, "},

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,6 +63,16 @@ func (c *conversation) note(format string, args ...any) {
 func (c *conversation) cite(sources []provider.Citation) {
 	if list := provider.SourceList(sources); list != "" {
 		c.note("Sources:\n%s", strings.TrimRight(list, "\n"))
+	}
+}
+
+// served shows what the model's vendor ran on its own servers: the call once its arguments are known, and the result.
+func (c *conversation) served(name string, arguments json.RawMessage, over, failed bool, text string, sources []provider.Citation) {
+	if len(arguments) > 0 {
+		c.add(call, "", called(name, arguments))
+	}
+	if over {
+		c.add(output, "", strings.TrimSpace(text+"\n"+provider.SourceList(sources))).bad = failed
 	}
 }
 
@@ -141,6 +152,8 @@ func (c *conversation) apply(u update, now time.Time) {
 		}
 	case "media_end":
 		c.note("[%s, %d bytes]", u.MIME, u.Size)
+	case "server_tool":
+		c.served(u.Name, u.Arguments, u.Status != "running", u.Status == "failed", u.Text, u.Sources)
 	case "tool_start":
 		c.add(call, "", called(u.Name, u.Arguments))
 		c.part(output, u.CallID)
@@ -402,6 +415,8 @@ func (c *conversation) history(m message) {
 			c.cite(b.Sources)
 		case "media":
 			c.note("%s", words([]block{b}))
+		case "server_tool": // only the result says whether it failed
+			c.served(b.Name, b.Arguments, b.Text != "" || len(b.Sources) > 0 || b.IsError, b.IsError, b.Text, b.Sources)
 		case "tool_call":
 			c.add(call, "", called(b.Name, b.Arguments))
 		case "tool_result":

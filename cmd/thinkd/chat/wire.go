@@ -214,6 +214,7 @@ type update struct {
 	Arguments json.RawMessage     `json:"arguments"`
 	Chunk     string              `json:"chunk"`
 	IsError   bool                `json:"is_error"`
+	Status    string              `json:"status"` // of server_tool: running, done, failed
 	Confirm   string              `json:"confirm_id"`
 	Actions   []string            `json:"actions"`
 	Parts     []part              `json:"parts"`

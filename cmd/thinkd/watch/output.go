@@ -111,7 +111,11 @@ func (w *output) update(m door.Notification) error {
 		Sources  []provider.Citation `json:"sources"`
 		Cited    []session.Cited     `json:"cited"`
 		MimeType string              `json:"mime_type"`
-		Size     int                 `json:"size"`
+
+		Name      string          `json:"name"`
+		Status    string          `json:"status"`
+		Arguments json.RawMessage `json:"arguments"`
+		Size      int             `json:"size"`
 	}
 	if err := json.Unmarshal(m.Params, &u); err != nil {
 		return fmt.Errorf("%s: %w", m.Method, err)
@@ -145,6 +149,10 @@ func (w *output) update(m door.Notification) error {
 	case "message_end":
 		for _, cited := range u.Cited {
 			err = errors.Join(err, w.cite(cited.Sources))
+		}
+	case "server_tool":
+		if u.Status == "running" && len(u.Arguments) > 0 {
+			_, err = fmt.Fprintf(w.errOut, "thinkd: the provider runs %s %s\n", printable.Clean(u.Name), printable.Clean(string(u.Arguments)))
 		}
 	case "media_end":
 		_, err = fmt.Fprintf(w.errOut, "thinkd: the model made %s of %d bytes; the session keeps it\n", printable.Clean(u.MimeType), u.Size)
