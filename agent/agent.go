@@ -104,6 +104,9 @@ func (s *state) read(now time.Time) error {
 		}
 	}
 	s.view = view
+	if view.Session.Ephemeral {
+		s.cfg.Blobs = nil // its log has its media
+	}
 	for _, t := range view.Queue() {
 		s.queue.Add(t.ID, t.Prompt)
 		view.Unload(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/gate"
+	"github.com/thinkd/thinkd/agent/privacy"
 	"github.com/thinkd/thinkd/agent/summary"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
@@ -176,7 +177,7 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 // the session.
 func (s *state) summaryModel() provider.Model {
 	if ref := s.view.Session.Agent.CompactModel; ref != (session.ModelRef{}) && s.cfg.Provider(ref.Provider) != nil && s.conversation().egress(ref.Provider) == nil {
-		if m := s.cfg.Catalog.Model(ref.Provider, ref.ID); gone(m) == nil {
+		if m := s.cfg.Catalog.Model(ref.Provider, ref.ID); gone(m) == nil && privacy.Check(s.view.Session.Storage, m) == nil {
 			return m
 		}
 	}

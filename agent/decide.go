@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/agent/fallback"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/forecast"
+	"github.com/thinkd/thinkd/agent/privacy"
 	"github.com/thinkd/thinkd/agent/quote"
 	"github.com/thinkd/thinkd/agent/structured"
 	"github.com/thinkd/thinkd/agent/transcript"
@@ -218,8 +219,11 @@ func (cfg Config) decideFor(set session.Settings, o session.Override, kept func(
 	}
 	c := choice{model: kept(cfg.Catalog.Model(ref.Provider, ref.ID)), provider: cfg.provider(set, ref.Provider), address: cfg.address(ref.Provider), payer: cfg.payer(ref.Provider, ""),
 		first: session.Link{Model: ref, Level: o.Level}}
+	if err := privacy.Check(set.Storage, c.model); err != nil {
+		return c, err
+	}
 	from := registry.Sources{Turn: o.Level, Session: set.Level, Agent: override(set.Agent), Config: cfg.Level,
-		Policy: set.Fallback, Display: cmp.Or(o.Display, set.Display)}
+		Policy: set.Fallback, Display: privacy.Display(set.Storage, cmp.Or(o.Display, set.Display))}
 	if cfg.Defaults != nil {
 		from.Provider = cfg.Defaults(ref.Provider)
 	}
@@ -235,10 +239,36 @@ func (cfg Config) decideFor(set session.Settings, o session.Override, kept func(
 }
 
 // Decide returns the model and the decision that a turn with this override would get in a session with these settings. It needs no
-// session. It is safe for concurrent use. Errors: *provider.LevelError.
+// session. It is safe for concurrent use. Errors: *provider.LevelError, and *provider.StorageError, also for a model that only a fallback
+// or a summary would have.
 func (cfg Config) Decide(set session.Settings, o session.Override) (provider.Model, provider.Decision, error) {
 	c, err := cfg.decide(set, o)
+	if err == nil {
+		err = cfg.admits(set, o.Fallbacks)
+	}
 	return c.model, c.decision, err
+}
+
+// admits returns a *provider.StorageError if a session cannot call one of the models that its client or its agent states for some calls.
+// The fallbacks of the config are for all sessions: one that cannot be called is skipped.
+func (cfg Config) admits(set session.Settings, fallbacks *[]session.Link) error {
+	var models []session.ModelRef
+	for _, list := range []*[]session.Link{set.Fallbacks, fallbacks} {
+		if list != nil {
+			for _, l := range *list {
+				models = append(models, l.Model)
+			}
+		}
+	}
+	if ref := set.Agent.CompactModel; ref != (session.ModelRef{}) {
+		models = append(models, ref)
+	}
+	for _, ref := range models {
+		if err := privacy.Check(set.Storage, cfg.Catalog.Model(ref.Provider, ref.ID)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (cfg Config) decide(set session.Settings, o session.Override) (choice, error) {
@@ -281,7 +311,7 @@ func resolveAgain(d provider.Decision, m provider.Model) (provider.Decision, err
 func (v conversation) started(t *session.Turn) (choice, error) {
 	start := t.Now()
 	ref, was := start.Model, start.Reasoning
-	was.Control.Display = cmp.Or(t.Prompt.Override.Display, v.view.Session.Display)
+	was.Control.Display = privacy.Display(v.view.Session.Storage, cmp.Or(t.Prompt.Override.Display, v.view.Session.Display))
 	c := choice{model: v.kept(v.cfg.Catalog.Model(ref.Provider, ref.ID)), provider: v.cfg.provider(v.view.Session.Settings, ref.Provider),
 		address: v.cfg.address(ref.Provider), payer: start.Payer, key: start.Key, instead: start.Instead}
 	if c.first = c.link(); c.instead != nil {
@@ -367,7 +397,8 @@ func (v conversation) requestFor(c choice) *provider.Request {
 // asked is the part of a request that the wire form of the thinking level depends on.
 func (v conversation) asked(c choice) *provider.Request {
 	opening, changed := v.share(c.ref()).Effort(c.model, c.decision)
-	return &provider.Request{Model: c.model, Key: c.key, Decision: c.decision, Options: c.options.Effective, KeepAlive: v.view.Session.Settings.KeepAlive, Repairs: repairs(v.view), Opening: opening, Changed: changed}
+	return &provider.Request{Model: c.model, Key: c.key, Decision: c.decision, Options: c.options.Effective, KeepAlive: v.view.Session.Settings.KeepAlive, Repairs: repairs(v.view), Opening: opening, Changed: changed,
+		Opaque: v.view.Session.Storage == provider.StoreOpaque}
 }
 
 func repairs(v *session.View) []provider.Repair {

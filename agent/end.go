@@ -240,6 +240,9 @@ func (s *state) failure(err error) *session.Failure {
 	if ie, ok := errors.AsType[*fault.Error](err); ok {
 		return &session.Failure{Kind: "internal", Message: "internal error", Ref: ie.Ref}
 	}
+	if se, ok := errors.AsType[*provider.StorageError](err); ok {
+		return &session.Failure{Kind: string(provider.KindBadRequest), Message: se.Error()}
+	}
 	if le, ok := errors.AsType[*provider.LevelError](err); ok {
 		return &session.Failure{Kind: string(provider.KindBadRequest), Message: le.Error()}
 	}

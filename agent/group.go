@@ -587,9 +587,43 @@ func (s *state) rests() bool {
 // Delete ends the running turn of a session, removes the session, and notifies its clients. It is no error if there is no such
 // session.
 func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
-	g := o.group
-	err := o.Do(ctx, id, func(a *Agent) error {
+	err := o.delete(ctx, id, func(*state) bool { return true })
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		err = nil
+	case errors.Is(err, session.ErrDamaged):
+		err = o.store.Delete(ctx, id)
+	}
+	if err == nil {
+		o.deleted(id)
+	}
+	return err
+}
+
+// DeleteUnused is Delete for a session in which nothing runs, waits or is queued, which nobody follows, and of which old says so. It
+// reports whether the session was deleted. Errors: session.ErrNotFound, session.ErrDamaged, and those of the store.
+func (o *Sessions) DeleteUnused(ctx context.Context, id session.ID, old func(session.Session) bool) (bool, error) {
+	unused := false
+	err := o.delete(ctx, id, func(s *state) bool {
+		s.feed.Prune()
+		s.pruneWaiters()
+		unused = old(s.view.Session) && s.run == nil && s.queue.Len() == 0 && s.compacting == nil && !s.feed.Subscribed() &&
+			len(s.waiters) == 0 && s.asides.Running() == 0
+		return unused
+	})
+	if err == nil && unused {
+		o.deleted(id)
+	}
+	return err == nil && unused, err
+}
+
+// delete removes a session, if its agent may.
+func (o *Sessions) delete(ctx context.Context, id session.ID, may func(*state) bool) error {
+	return o.Do(ctx, id, func(a *Agent) error {
 		_, err := ask(ctx, a, func(s *state) (struct{}, error) {
+			if !may(s) {
+				return struct{}{}, nil
+			}
 			s.queue.Held = true // nothing queued starts any more
 			if s.run != nil {
 				s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
@@ -614,15 +648,11 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 		})
 		return err
 	})
-	switch {
-	case errors.Is(err, session.ErrNotFound):
-		err = nil
-	case errors.Is(err, session.ErrDamaged):
-		err = o.store.Delete(ctx, id)
-	}
-	if err != nil {
-		return err
-	}
+}
+
+// deleted tells all others of a deletion.
+func (o *Sessions) deleted(id session.ID) {
+	g := o.group
 	g.cfg.lists.Publish(o.owner, watch.Change{Kind: watch.Removed, Session: session.Session{ID: id}})
 	g.mu.Lock()
 	delete(g.used, o.ref(id))
@@ -631,7 +661,6 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 	if g.cfg.Deleted != nil {
 		g.cfg.Deleted(o.ref(id))
 	}
-	return nil
 }
 
 // TellReadOnly tells the clients of all sessions that the store takes no writes for now. A session that has something to

@@ -35,7 +35,7 @@ type Receipt struct {
 
 // Prompt stores a prompt, and starts or queues its turn. Both are on disk on return. A prompt whose stamp the session has seen
 // changes nothing, and gets the receipt of the first one. Errors: ErrBusy, ErrHeld, ErrCompacting, ErrQueueFull, *room.Error, session.ErrReused,
-// *provider.LevelError, *transcript.MediaError, and those of the store.
+// *provider.LevelError, *provider.StorageError, *transcript.MediaError, and those of the store.
 func (a *Agent) Prompt(ctx context.Context, p Prompt) (Receipt, error) {
 	return ask(ctx, a, func(s *state) (Receipt, error) { return s.prompt(p) })
 }
@@ -74,6 +74,9 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 		return *cmp.Or(first, new(Receipt)), err
 	}
 	c, err := s.conversation().next(s.view.Session.Settings, p.Override)
+	if err == nil {
+		err = s.cfg.admits(s.view.Session.Settings, p.Override.Fallbacks)
+	}
 	if err != nil {
 		return Receipt{}, err
 	}

@@ -230,6 +230,9 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 			return State{}, ErrMetadata
 		}
 		next, err := s.conversation().decide(after.Settings, session.Override{})
+		if err == nil {
+			err = s.cfg.admits(after.Settings, nil)
+		}
 		if err != nil {
 			return State{}, err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/park"
+	"github.com/thinkd/thinkd/agent/privacy"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/room"
@@ -117,7 +118,7 @@ func (s *state) record(facts ...fact) error {
 			number = seq
 		}
 		if f.body != nil {
-			entries = append(entries, session.Entry{Seq: number, Time: now, Turn: f.turn, Body: f.body})
+			entries = append(entries, session.Entry{Seq: number, Time: now, Turn: f.turn, Body: privacy.Kept(s.view.Session.Storage, f.body)})
 		}
 	}
 	if len(entries) == 0 && seq > s.feed.Seq() && !s.numbered() {

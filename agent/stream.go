@@ -11,6 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/privacy"
 	"github.com/thinkd/thinkd/agent/quote"
 	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/agent/structured"
@@ -166,7 +167,7 @@ func (s *state) grow(index int, list []relay.Step) {
 		m.shown = true
 		s.publishGrowth(feed.MessageDelta{Message: m.id, Block: b.number, Delta: text}, ends)
 	}
-	if b.kind == provider.KindThinking || b.kind == provider.KindText {
+	if (b.kind == provider.KindThinking || b.kind == provider.KindText) && privacy.Checkpointed(s.view.Session.Storage, b.kind) {
 		ref := session.BlockRef{Turn: s.run.ID, Message: m.id, Number: b.number, Kind: b.kind}
 		s.owned.Checkpoint(ref, len(b.text), text)
 	}

@@ -173,6 +173,7 @@ func addBlocks(s *method.Schemas) {
 func errorSchema() *jsonschema.Schema {
 	text, number := method.Kind("string"), method.Kind("integer")
 	data := method.Object(method.Required("kind", text), method.Optional("field", text), method.Optional("candidates", method.ListOf(text)),
+		method.Optional("model", text), method.Optional("valid", method.ListOf(text)),
 		method.Optional("ignored", method.ListOf(text)), method.Optional("did_you_mean", &jsonschema.Schema{Type: "object", AdditionalProperties: text}),
 		method.Optional("thinking_levels", method.ListOf(method.Ref("Level"))),
 		method.Optional("limit", &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, text}, Description: "a number of bytes, or the name of a setting"}),

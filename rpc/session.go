@@ -37,13 +37,17 @@ type newParams struct {
 	Servers  []offeredServer  `json:"mcp_servers,omitempty"`
 	Options  *options         `json:"options,omitempty"`
 	Rules    tool.Policy      `json:"tool_policy,omitzero"` // it makes the operator's stricter
-	Client   *clientID        `json:"client_id,omitempty"`
+
+	Storage   provider.ThinkingStorage `json:"thinking_storage,omitempty"`
+	Ephemeral bool                     `json:"ephemeral,omitempty"`
+
+	Client *clientID `json:"client_id,omitempty"`
 }
 
 // asked is what the service is asked for.
 func (p newParams) asked() service.New {
 	n := service.New{Model: p.Model, Level: p.Level.level(), Fallback: p.Fallback, Display: p.Display, System: p.System, Agent: p.Agent, CWD: p.CWD,
-		Title: p.Title, Tools: p.Tools.choice(), Servers: serversOf(p.Servers), Rules: p.Rules}
+		Title: p.Title, Tools: p.Tools.choice(), Servers: serversOf(p.Servers), Rules: p.Rules, Storage: p.Storage, Ephemeral: p.Ephemeral}
 	if p.Options != nil {
 		n.KeepAlive, n.OnOther = p.Options.KeepAlive, p.Options.OnOther
 		n.Fallbacks, n.Egress = p.Options.Fallbacks, p.Options.Egress

@@ -92,7 +92,7 @@ func nativeMethods() []method.Method[*client] {
 		method.Define("message/unpin", method.Use, "Lets later summaries replace a message again.",
 			method.Now(unpin), conn.CodeNotFound, conn.CodeBusy),
 		method.Define("session/update", method.Use, "Sets the title, the metadata, the tool mode, what happens if another model answers, or whether people archived or pinned the session.",
-			method.Now(updateSession), conn.CodeNotFound),
+			method.Now(updateSession), conn.CodeNotFound, conn.CodeNoModel),
 		method.Define("session/delete", method.Use, "Cancels the running turn and deletes the session.",
 			method.Now(deleteSession)),
 		method.Define("session/history", method.Use, "Returns a page of messages, in order.",

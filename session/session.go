@@ -100,6 +100,8 @@ type Settings struct {
 	Egress    []string `json:"egress,omitempty"`
 
 	Options *provider.Options `json:"options,omitempty"` // nil: none; never changed once it is made
+
+	Storage provider.ThinkingStorage `json:"thinking_storage,omitempty"` // of thinking, fixed at the start; empty: full
 }
 
 // Asked are the options of the session.

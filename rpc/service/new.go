@@ -37,6 +37,8 @@ type New struct {
 	Fallbacks *[]registry.FallbackModel // nil: those of the agent, or of the config
 	Egress    []string                  // labels of providers that the session may reach
 	Rules     tool.Policy               // it makes the operator's stricter
+	Storage   provider.ThinkingStorage  // of thinking
+	Ephemeral bool                      // nothing of it is kept on disk
 }
 
 // ReadOptions reads the options that a client asks for. Unknown members have no effect: the answer to the request lists them, as in all
@@ -84,6 +86,9 @@ func (c Caller) Record(p New) (session.Session, error) {
 	}
 	set.Level, set.Display, set.Fallback = p.Level, p.Display, p.Fallback
 	set.Options = p.Options
+	if set.Storage, err = provider.ParseThinkingStorage(string(p.Storage)); err != nil {
+		return session.Session{}, conn.InvalidParams("thinking_storage", "%v", err)
+	}
 	if set.KeepAlive, err = provider.ParseKeepAlive(string(p.KeepAlive)); err != nil {
 		return session.Session{}, conn.InvalidParams("options.keep_alive", "%v", err)
 	}
@@ -103,7 +108,7 @@ func (c Caller) Record(p New) (session.Session, error) {
 	if len(p.CWD) > maxCWD {
 		return session.Session{}, conn.InvalidParams("cwd", "is longer than %d bytes", maxCWD)
 	}
-	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Rules: p.Rules}, nil
+	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Rules: p.Rules, Ephemeral: p.Ephemeral}, nil
 }
 
 // Agent is the agent that a client names, the zero one for no name. Error: *[conn.Error] with the names there are.

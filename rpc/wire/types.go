@@ -23,12 +23,14 @@ type Session struct {
 	Status    session.Status             `json:"status"`
 	Model     feed.Model                 `json:"model"`
 	Level     provider.Level             `json:"thinking_level"`
-	Preferred *provider.Level            `json:"preferred_thinking_level"` // null: the user chose none
-	Agent     string                     `json:"agent,omitempty"`          // that it was made for
-	Mode      tool.Mode                  `json:"tool_mode,omitempty"`      // absent: ask
-	OnOther   provider.OtherModel        `json:"on_other_model,omitempty"` // absent: as the config has it
-	Fallbacks *[]registry.FallbackModel  `json:"fallbacks,omitempty"`      // absent: as the config has them
-	Egress    []string                   `json:"egress,omitempty"`         // labels of the providers that it may reach; absent: all
+	Preferred *provider.Level            `json:"preferred_thinking_level"`   // null: the user chose none
+	Agent     string                     `json:"agent,omitempty"`            // that it was made for
+	Mode      tool.Mode                  `json:"tool_mode,omitempty"`        // absent: ask
+	OnOther   provider.OtherModel        `json:"on_other_model,omitempty"`   // absent: as the config has it
+	Fallbacks *[]registry.FallbackModel  `json:"fallbacks,omitempty"`        // absent: as the config has them
+	Egress    []string                   `json:"egress,omitempty"`           // labels of the providers that it may reach; absent: all
+	Storage   provider.ThinkingStorage   `json:"thinking_storage,omitempty"` // absent: full
+	Ephemeral bool                       `json:"ephemeral,omitempty"`        // it ends with the daemon
 	CWD       string                     `json:"cwd"`
 	Created   int64                      `json:"created"`
 	Updated   int64                      `json:"updated"`
@@ -64,7 +66,7 @@ func (w Session) WithDetails(st agent.State) Session {
 // NewSession shows a session whose next turn gets a model.
 func NewSession(s session.Session, model feed.Model) Session {
 	w := Session{ID: s.ID, Title: s.Title, Status: s.Status, Model: model, Level: model.Level,
-		Preferred: Preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, Fallbacks: fallbacks(s.Fallbacks), Egress: s.Egress, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage, WarmUntil: s.WarmUntil(),
+		Preferred: Preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, Fallbacks: fallbacks(s.Fallbacks), Egress: s.Egress, Storage: s.Storage, Ephemeral: s.Ephemeral, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage, WarmUntil: s.WarmUntil(),
 		Archived: s.Archived, OnTop: s.OnTop,
 		Metadata: maps.Clone(s.Metadata)}
 	if w.Metadata == nil {

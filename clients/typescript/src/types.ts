@@ -160,6 +160,8 @@ export type Error = {
 		kind: string;
 		field?: string;
 		candidates?: string[];
+		model?: string;
+		valid?: string[];
 		ignored?: string[];
 		did_you_mean?: Record<string, string>;
 		thinking_levels?: Level[];
@@ -664,6 +666,8 @@ export type Session = {
 	on_other_model?: OtherModel;
 	fallbacks?: FallbackModel[];
 	egress?: string[];
+	thinking_storage?: ThinkingStorage;
+	ephemeral?: boolean;
 	cwd: string;
 	created: number;
 	updated: number;
@@ -776,6 +780,8 @@ export type ThinkingBlock = {
 export type ThinkingControl = "effort" | "budget" | "toggle" | "always" | "none";
 
 export type ThinkingKind = "full" | "summary" | "redacted" | "omitted";
+
+export type ThinkingStorage = "full" | "opaque" | "none";
 
 export type Thoughts = {
 	kept: number;
@@ -1075,6 +1081,8 @@ export interface Methods {
 			mcp_servers?: OfferedServer[];
 			options?: SessionOptions;
 			tool_policy?: ToolPolicy;
+			thinking_storage?: ThinkingStorage;
+			ephemeral?: boolean;
 			/** any text of at most 256 bytes */
 			client_id?: string;
 		};

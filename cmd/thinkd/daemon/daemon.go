@@ -25,7 +25,8 @@ import (
 type daemon struct {
 	log    *slog.Logger
 	store  session.Local
-	blobs  *blob.Dir // nil: there is no data directory
+	file   *bolt.Store // see kept
+	blobs  *blob.Dir   // nil: there is no data directory
 	models *models
 	hosts  *toolHosts
 	agents *agent.Group
@@ -62,7 +63,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	}
 	d.serve, d.inputs, d.configPath = c.Serve, c.Inputs, c.Path
 	store = kept.store
-	d.store, d.blobs = store, kept.blobs
+	d.store, d.file, d.blobs = store, kept.file, kept.blobs
 	settings, err := openSettings(c, kept.value(settingsName), log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -161,7 +162,7 @@ func (d *daemon) sweep() {
 	d.stopSweep = func() { stop(); <-done }
 	go func() {
 		defer close(done)
-		d.blobs.Tend(ctx, d.store, func(removed int, err error) {
+		d.blobs.Tend(ctx, d.file, func(removed int, err error) {
 			switch {
 			case err != nil:
 				d.log.Warn("unused media were not removed", "err", err)

@@ -39,7 +39,7 @@ func (h *host) local() *rpc.Local {
 		Config: func(context.Context) (door.DaemonConfig, error) {
 			return door.DaemonConfig{Path: h.daemon.configPath, Facts: h.daemon.inputs.Facts}, nil
 		}}
-	if store, ok := h.daemon.store.(*bolt.Store); ok {
+	if store := h.daemon.file; store != nil {
 		local.Backup = func(ctx context.Context, path string) (door.StoreReport, error) { return h.backup(ctx, store, path) }
 		local.Check = func(ctx context.Context) (door.StoreReport, error) {
 			report, err := store.Check(ctx)

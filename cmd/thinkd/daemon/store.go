@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
 	"github.com/thinkd/thinkd/session/bolt"
+	"github.com/thinkd/thinkd/session/ephemeral"
 )
 
 // Files of the data directory.
@@ -70,7 +71,8 @@ func OpenKeys(dir string) (*login.Keys, error) {
 type kept struct {
 	dir   string
 	store session.Local
-	blobs *blob.Dir // nil: there is no directory
+	file  *bolt.Store // that store has all but ephemeral sessions in; nil: there is no directory
+	blobs *blob.Dir   // nil: there is no directory
 	keys  *login.Keys
 }
 
@@ -94,7 +96,7 @@ func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err
 	if err != nil {
 		return dataError(err)
 	}
-	k.store = store
+	k.store, k.file = ephemeral.New(store), store
 	if k.blobs, err = blob.Open(k.dir); err != nil {
 		return dataError(err)
 	}
