@@ -48,6 +48,7 @@ var allowed = map[string][]string{
 	"agent/budget":        {"provider"},
 	"agent/egress":        {"provider"},
 	"agent/privacy":       {"provider", "session"},
+	"agent/retention":     {"session"},
 	"agent/fallback":      {"provider", "session"},
 	"agent/gate":          {"agent/budget", "provider", "session"},
 	"agent/transcript":    {"provider", "session", "session/tool"},
@@ -89,8 +90,8 @@ var allowed = map[string][]string{
 
 	"clients/typescript/generate": {"rpc"},
 
-	"cmd/thinkd/config": {"agent", "agent/budget", "agent/egress", "agent/tool/guard", "agent/tool/sandbox", "agent/tool/toolhost", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry", "rpc/conn", "session", "session/tool"},
-	"cmd/thinkd/daemon": {"agent", "agent/aside", "agent/recall", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/process", "agent/tool/sandbox", "agent/tool/toolhost",
+	"cmd/thinkd/config": {"agent", "agent/budget", "agent/egress", "agent/retention", "agent/tool/guard", "agent/tool/sandbox", "agent/tool/toolhost", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry", "rpc/conn", "session", "session/tool"},
+	"cmd/thinkd/daemon": {"agent", "agent/aside", "agent/recall", "agent/retention", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/process", "agent/tool/sandbox", "agent/tool/toolhost",
 		"cmd/thinkd/config", "cmd/thinkd/daemon/systemd", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/durable", "provider/login",
 		"provider/vendors", "registry", "rpc", "rpc/acp", "rpc/conn", "rpc/door", "rpc/service", "session", "session/blob", "session/bolt", "session/ephemeral"},
 	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "provider/login", "rpc", "rpc/door", "session/bolt"},

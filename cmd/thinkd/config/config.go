@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/egress"
+	"github.com/thinkd/thinkd/agent/retention"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
 	"github.com/thinkd/thinkd/provider"
@@ -30,6 +31,7 @@ type Config struct {
 	Limits        Limits
 	Tools         Tools
 	Servers       []toolhost.Server // of the Model Context Protocol, by name
+	Retention     retention.Rules   // which sessions are deleted; none: the daemon deletes none
 	Telemetry     string            // the collector of OpenTelemetry; empty: as the environment says
 }
 
@@ -90,6 +92,9 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 		return Config{}, err
 	}
 	if c.Serve, err = src.serve(f.Serve); err != nil {
+		return Config{}, err
+	}
+	if c.Retention, err = src.retention(f.Retention); err != nil {
 		return Config{}, err
 	}
 	if c.Telemetry = f.Telemetry.Endpoint; c.Telemetry != "" {

@@ -32,6 +32,7 @@ type file struct {
 	Tools         fileTools                     `toml:"tools"`
 	Servers       map[string]toolhost.Server    `toml:"mcp_servers"`
 	Telemetry     fileTelemetry                 `toml:"telemetry"`
+	Retention     fileRetention                 `toml:"retention"`
 }
 
 type fileProvider struct {
@@ -156,6 +157,19 @@ type fileServe struct {
 	BehindProxy bool     `toml:"behind_proxy"`
 
 	MCPFromClients bool `toml:"mcp_from_clients"`
+}
+
+type fileRetention struct {
+	OlderThan  string              `toml:"older_than"`
+	KeepPinned *bool               `toml:"keep_pinned"` // left out: true
+	Rules      []fileRetentionRule `toml:"rules"`       // before the one above
+}
+
+type fileRetentionRule struct {
+	CWD        string `toml:"cwd"`
+	Agent      string `toml:"agent"`
+	OlderThan  string `toml:"older_than"`
+	KeepPinned *bool  `toml:"keep_pinned"` // left out: as above
 }
 
 type fileTelemetry struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/recall"
+	"github.com/thinkd/thinkd/agent/retention"
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
@@ -41,7 +42,10 @@ type daemon struct {
 	refuses     chan struct{} // has a token when it has just become so
 	stopTelling func()        // ends the goroutine that heeds refuses; nil: none runs
 	stopSweep   func()        // nil: none runs
-	lost        chan error    // one fits: the store's file is not ours any more, and the daemon is to end
+
+	stopRetention func() // nil: none runs
+
+	lost chan error // one fits: the store's file is not ours any more, and the daemon is to end
 }
 
 // open reads the config and makes what runs. A store that is nil is the one in the data directory.
@@ -114,6 +118,9 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	if d.blobs != nil {
 		d.sweep()
 	}
+	if d.file != nil && len(c.Retention) > 0 {
+		d.retain(c.Retention)
+	}
 	d.tellTrouble()
 	return d, nil
 }
@@ -170,6 +177,33 @@ func (d *daemon) sweep() {
 				d.log.Info("unused media were removed", "files", removed)
 			}
 		})
+	}()
+}
+
+// retain deletes old sessions by rules; close ends it and waits.
+func (d *daemon) retain(rules retention.Rules) {
+	k := &retention.Keeper{Rules: rules, Owners: d.file.Owners, Due: d.file.Deletions,
+		List: func(ctx context.Context, owner session.Owner, q session.Query) ([]session.Session, string, error) {
+			return d.file.For(owner).List(ctx, q)
+		},
+		Delete: func(ctx context.Context, ref session.Ref, expired func(session.Session) bool) (bool, error) {
+			return d.agents.For(ref.Owner).DeleteUnused(ctx, ref.ID, expired)
+		},
+		Rewrite: func(ctx context.Context) error {
+			_, _, err := d.file.Compact(ctx)
+			return err
+		},
+		Idle: func() bool { return d.agents.Running() == 0 },
+		Told: func(r retention.Round) {
+			d.log.Info("retention", "deleted", r.Deleted, "rewritten", r.Rewritten, "err", r.Err)
+		},
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	d.stopRetention = func() { stop(); <-done }
+	go func() {
+		defer close(done)
+		k.Run(ctx)
 	}()
 }
 
@@ -230,6 +264,9 @@ func (d *daemon) recall(ctx context.Context, id session.ID, q recall.Query) (ans
 // close interrupts what runs, waits for it, and closes the store.
 func (d *daemon) close() error {
 	var errs []error
+	if d.stopRetention != nil {
+		d.stopRetention()
+	}
 	if d.stopSweep != nil {
 		d.stopSweep()
 	}
