@@ -2,6 +2,7 @@ import type { Client, Level, Methods } from "../../clients/typescript/src/index.
 import { button, byId, h, icon, iconButton } from "./dom.js";
 import { bars, option, type Model } from "./levels.js";
 import { closePopover, show } from "./popover.js";
+import { priceNow } from "./price.js";
 import { count, short } from "./words.js";
 
 type Explained = Methods["thinking/explain"]["result"];
@@ -108,8 +109,8 @@ export class Picker {
 		const query = this.find.value.trim().toLowerCase();
 		const now = this.chooser.now().model_id;
 		const fits = this.models.filter((m) => !query || full(m).toLowerCase().includes(query) || m.name.toLowerCase().includes(query));
-		// Available models first, and the simulator after real models.
-		const rank = (m: Model) => (full(m) === now ? 0 : m.available ? 1 : 3) + (m.provider === "sim" ? 1 : 0);
+		// The chosen model's provider, then available models, then those that are not, and simulators last.
+		const rank = (m: Model) => (full(m) === now ? 0 : m.provider === "sim" ? 3 : m.available ? 1 : 2);
 		const providers = [...new Set(fits.map((m) => m.provider))];
 		const best = (p: string) => Math.min(...fits.filter((m) => m.provider === p).map(rank));
 		providers.sort((a, b) => best(a) - best(b));
@@ -120,7 +121,7 @@ export class Picker {
 				const row = option(m.name, {
 					role: "option", tabindex: -1, "aria-selected": m === this.picked, "aria-disabled": !m.available && "true",
 					"data-id": full(m), title: m.available ? undefined : m.why,
-				}, h("span", {}, m.name, ...(m.available ? [] : [h("small", {}, ` ${m.why ?? "not available"}`)])), h("small", {}, m.context_window ? short(m.context_window) : ""), icon("check"));
+				}, h("span", {}, m.name, ...(m.available ? [] : [h("small", {}, ` ${m.why ?? "not available"}`)])), h("small", {}, ...figures(m)), icon("check"));
 				row.classList.toggle("cur", full(m) === now);
 				row.addEventListener("click", () => {
 					if (!m.available) {
@@ -301,6 +302,18 @@ function consequence(e: Explained): string {
 	if (!b || b.converted + b.dropped === 0) return "";
 	const parts = [b.kept && `${count(b.kept)} go along as they are`, b.converted && `${count(b.converted)} go along as text`, b.dropped && `${count(b.dropped)} stay behind`].filter(Boolean);
 	return `Of ${count(b.kept + b.converted + b.dropped)} earlier thoughts, ${parts.join(", ")}.`;
+}
+
+/** What a list shows of a model: when it retires, its price, and its window. ~ marks what nobody confirmed. */
+function figures(m: Model): (Node | string)[] {
+	const guess = (fact: "price" | "limits") => (["family", "table"].includes(m.facts?.[fact]?.state ?? "") ? "~" : "");
+	const end = m.lifecycle;
+	const price = m.price && priceNow(m.price);
+	const text = [
+		price ? `${guess("price")}$${price.input}/${price.output}` : "",
+		m.context_window ? `${guess("limits")}${short(m.context_window)}` : "",
+	].filter(Boolean).join(" · ");
+	return [...(end?.state === "retired" || end?.retires ? [h("span", { class: "src-tag warn" }, end.state === "retired" ? "retired" : `retires ${end.retires}`), " "] : end?.state === "preview" ? [h("span", { class: "src-tag" }, "preview"), " "] : []), text];
 }
 
 /** Who states the model's levels. */

@@ -130,6 +130,19 @@ test("a choice for the next turn only, in a new session", async () => {
 	await page.context().close();
 });
 
+test("the picker lists available models first and simulators last, with price and window", async () => {
+	const page = await open(chrome, daemon.url);
+	await page.locator("#model-now", { hasText: "Claude Opus 5.5" }).waitFor();
+	await page.click("#pick-model");
+	const groups = await page.locator("#models [role=group]").evaluateAll((all) => all.map((g) => g.getAttribute("aria-label")));
+	assert.equal(groups[0], "anthropic");
+	assert.equal(groups.at(-1), "sim");
+	assert.match(await page.locator("#models [data-id='anthropic/claude-opus-5-5']").innerText(), /\$4\/20 · 1M/);
+	await look(page, "picker-figures", true);
+	page.check();
+	await page.context().close();
+});
+
 test("answers lose nothing: tasks, formulas, descriptions of images, whole words in tables", async () => {
 	const page = await open(chrome, daemon.url);
 	await ask(page, "Show me");
