@@ -161,7 +161,7 @@ func (q *Aside) hold(ctx context.Context, pass *gate.Pass) (settle func(provider
 		pass.Settle(used)
 		err := held
 		if err == nil {
-			err = ledger.Settle(ctx, q.ref, id, used)
+			err = ledger.Settle(ctx, q.ref, id, used, nil)
 		}
 		if err != nil {
 			q.cfg.Log.Warn("what a side question used is not in the ledger", "session", q.report.Session, "err", err)

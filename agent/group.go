@@ -165,7 +165,7 @@ func (cfg Config) openLedger(ctx context.Context) error {
 	for _, h := range left {
 		used := h.Usage
 		used.Estimated = true
-		if err := ledger.Settle(ctx, h.Ref, h.ID, used); err != nil {
+		if err := ledger.Settle(ctx, h.Ref, h.ID, used, nil); err != nil {
 			cfg.Log.Warn("a call that a crash cut off is not in the ledger yet", "session", h.Ref.ID, "err", err)
 		}
 	}

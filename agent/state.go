@@ -410,7 +410,7 @@ func (s *state) leaveGate() {
 
 // settleHold ends a reservation in the ledger.
 func (s *state) settleHold(id string, used provider.Usage) {
-	if err := s.cfg.Store.Ledger().Settle(context.WithoutCancel(s.ctx), s.ref, id, used); err != nil {
+	if err := s.cfg.Store.Ledger().Settle(context.WithoutCancel(s.ctx), s.ref, id, used, nil); err != nil {
 		s.log.Warn("the ledger has a call as it was reserved, not as it was used", "err", err)
 	}
 }

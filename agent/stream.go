@@ -265,7 +265,7 @@ func (s *state) stopped(stop provider.Stop) {
 	r, c := s.run, s.run.call
 	usage := r.metered(stop.Usage, s.cfg.Now())
 	warm := quote.WarmUntil(c.outline().Cache, stop.Usage, c.begun)
-	s.diagnose(c, stop.Usage)
+	missed := s.diagnose(c, stop.Usage)
 	s.stopCall(nil, callEnd{stop: stop, usage: usage})
 	m := s.openMessage()
 	s.noticeNearBudget()
@@ -286,7 +286,7 @@ func (s *state) stopped(stop provider.Stop) {
 	facts, cited := s.closeBlocks(true), m.late(stop.Cited)
 	facts = append(facts,
 		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Raw: stop.Raw, Served: r.answering.by, Tier: stop.Usage.Tier,
-			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete, Cited: cited, WarmUntil: warm, Prompt: quote.Fingerprint(c.outline(), stop.Usage)},
+			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete, Cited: cited, WarmUntil: warm, Prompt: quote.Fingerprint(c.outline(), stop.Usage), Missed: missed},
 			feed.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Usage: usage, Cited: cited,
 				Served: m.corrected(r.answering.by), Tier: stop.Usage.Tier}})
 	m.paused = stop.Reason == provider.StopPause
@@ -334,19 +334,24 @@ func (s *state) stopped(stop provider.Stop) {
 	}
 }
 
-// diagnose compares what a call read from the vendor's cache with what the one before had left there.
-func (s *state) diagnose(c *call, usage provider.Usage) {
+// diagnose compares what a call read from the vendor's cache with what the one before had left there. It returns what the call did not
+// read, nil if it read about as much.
+func (s *state) diagnose(c *call, usage provider.Usage) *session.CacheMiss {
 	r, o := s.run, c.outline()
 	before, ok := s.conversation().trace()
 	if !ok || o.Pieces == nil || usage.Input == 0 || before.Prompt.Left == 0 {
-		return
+		return nil
 	}
 	expected, cause, why := quote.Diagnose(before, quote.Sent{Model: r.model.Ref(), Level: r.decision.Effective, Pieces: o.Pieces, Usage: usage, Begun: c.begun})
 	r.cacheUse.Expected += expected
 	r.cacheUse.Read += usage.Sent().Cached
-	if cause != "" {
-		r.cacheUse.Misses = append(r.cacheUse.Misses, session.CacheMiss{Cause: cause, Why: why, Tokens: expected - usage.Sent().Cached})
+	if cause == "" {
+		return nil
 	}
+	miss := session.CacheMiss{Cause: cause, Why: why, Tokens: expected - usage.Sent().Cached}
+	miss.Cost = quote.Extra(r.priced().Price, usage, miss.Tokens, s.cfg.Now())
+	r.cacheUse.Misses = append(r.cacheUse.Misses, miss)
+	return &miss
 }
 
 // mismatch is what is wrong with the last text of a message, nil if no JSON was asked for or the text is what was asked for.

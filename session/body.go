@@ -130,6 +130,10 @@ type MessageEnd struct {
 
 	// Prompt is that of the call, for the next call to be compared with; nil: not known. Older builds never set it.
 	Prompt *provider.Fingerprint `json:"prompt,omitempty"`
+
+	// Missed is what the call did not read from the vendor's cache; nil: it read about as much as expected, nothing was expected, or an
+	// older build wrote the log.
+	Missed *CacheMiss `json:"missed,omitempty"`
 }
 
 // Served is which model wrote a message, in the words of everybody concerned.
@@ -345,8 +349,9 @@ type CacheUse struct {
 // CacheMiss is a call that read less than was expected.
 type CacheMiss struct {
 	Cause  provider.CacheCause `json:"cause"`
-	Why    string              `json:"why"`    // for people
-	Tokens int                 `json:"tokens"` // that were not read
+	Why    string              `json:"why"`            // for people
+	Tokens int                 `json:"tokens"`         // that were not read
+	Cost   *provider.Cost      `json:"cost,omitempty"` // what the call cost more for that; nil: not known
 }
 
 // Failure is why a turn ended with an error, in words for clients. The error code of the protocol follows from Kind.

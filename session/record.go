@@ -225,7 +225,11 @@ func (s *Session) Charge(owner Owner, e Entry) (c Charge, ok bool) {
 	if !ends || s.Reserved == nil || used.Unused() {
 		return Charge{}, false
 	}
-	return Charge{Line: s.Reserved.Line(ref, used)}, true
+	line := s.Reserved.Line(ref, used)
+	if end, ok := e.Body.(MessageEnd); ok && end.Missed != nil {
+		line.Missed = Missed{end.Missed.Cause: {1, end.Missed.Tokens, end.Missed.Cost}}
+	}
+	return Charge{Line: line}, true
 }
 
 // callUsage is what a call used that an entry ends; ends is false if the entry ends none.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -91,9 +92,9 @@ type Ledger interface {
 	// Hold keeps the reservation of a call that no log has, under an id of the caller's. It is durable on return.
 	Hold(ctx context.Context, ref Ref, id string, r Reserved) error
 
-	// Settle adds what a call used that Hold reserved, and removes the reservation, in one commit. Without the reservation it does
-	// nothing.
-	Settle(ctx context.Context, ref Ref, id string, used provider.Usage) error
+	// Settle adds what a call used that Hold reserved, and what it missed, and removes the reservation, in one commit. Without the
+	// reservation it does nothing.
+	Settle(ctx context.Context, ref Ref, id string, used provider.Usage, missed Missed) error
 
 	// Holds lists the reservations of calls that Hold made and Settle did not end.
 	Holds(ctx context.Context) ([]Hold, error)
@@ -133,6 +134,34 @@ type Line struct {
 	Account `json:"-"`
 	Calls   int            `json:"calls"`
 	Usage   provider.Usage `json:"usage"`
+	Missed  Missed         `json:"missed,omitempty"`
+}
+
+// Missed is what calls did not read from the caches of vendors, by cause. Calls of older builds are not counted.
+type Missed map[provider.CacheCause]Misses
+
+// Misses are calls that read less from a vendor's cache than was expected.
+type Misses struct {
+	Calls  int            `json:"calls"`
+	Tokens int            `json:"tokens"`         // that were not read
+	Cost   *provider.Cost `json:"cost,omitempty"` // what the calls cost more for that; nil: not known
+}
+
+// Add is the sum. It changes neither.
+func (m Missed) Add(n Missed) Missed {
+	if len(n) == 0 {
+		return m
+	}
+	sum := maps.Clone(m)
+	if sum == nil {
+		sum = make(Missed)
+	}
+	for cause, more := range n {
+		have := sum[cause]
+		cost := provider.Usage{Input: have.Calls, Cost: have.Cost}.Add(provider.Usage{Input: more.Calls, Cost: more.Cost}).Cost
+		sum[cause] = Misses{have.Calls + more.Calls, have.Tokens + more.Tokens, cost}
+	}
+	return sum
 }
 
 // Compare orders by day, session and account.

@@ -56,6 +56,19 @@ func Diagnose(before Trace, now Sent) (expected int, cause provider.CacheCause, 
 	return expected, provider.MissedVendor, "the request began with all of the one before, and the vendor read less than it had kept"
 }
 
+// Extra is what a call cost more than if the vendor had read so many more tokens from its cache; nil: not known.
+func Extra(p *provider.Price, used provider.Usage, tokens int, at time.Time) *provider.Cost {
+	read := used
+	tokens = min(tokens, used.Input-used.Cached)
+	written := min(tokens, used.CacheWrite) // what is missing is written again first
+	read.Cached, read.CacheWrite = used.Cached+tokens, used.CacheWrite-written
+	paid, less := p.Cost(used, at), p.Cost(read, at)
+	if paid == nil || less == nil || paid.Partial || less.Partial {
+		return nil
+	}
+	return &provider.Cost{Amount: max(paid.Amount-less.Amount, 0), Currency: paid.Currency}
+}
+
 // Fingerprint is what is kept of a call for the next one, nil if what was sent is not known.
 func Fingerprint(o provider.Outline, u provider.Usage) *provider.Fingerprint {
 	if o.Pieces == nil {

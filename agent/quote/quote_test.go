@@ -224,3 +224,27 @@ func TestDiagnose(t *testing.T) {
 		t.Errorf("of what is not known: %+v", f)
 	}
 }
+
+// What a miss costs is the price of the call without the price that it would have had.
+func TestExtra(t *testing.T) {
+	price := &provider.Price{Rates: provider.Rates{Input: 10, Output: 50, CachedInput: 1, CacheWrite: 12.5}}
+	for _, tc := range []struct {
+		price  *provider.Price
+		used   provider.Usage
+		missed int
+		want   *provider.Cost
+	}{
+		{price, provider.Usage{Input: 1e6, Output: 7}, 1e6, &provider.Cost{Amount: provider.MoneyOf(9), Currency: provider.USD}},
+		{price, provider.Usage{Input: 1e6, CacheWrite: 1e6}, 1e6, &provider.Cost{Amount: provider.MoneyOf(11.5), Currency: provider.USD}},
+		{price, provider.Usage{Input: 3e6, Cached: 1e6, CacheWrite: 1e6}, 15e5, &provider.Cost{Amount: provider.MoneyOf(11.5 + 4.5), Currency: provider.USD}},
+		{price, provider.Usage{Input: 1e6, Cached: 9e5}, 1e6, &provider.Cost{Amount: provider.MoneyOf(0.9), Currency: provider.USD}},
+		{&provider.Price{}, provider.Usage{Input: 1e6}, 1e6, &provider.Cost{Currency: provider.USD}},
+		{&provider.Price{Rates: provider.Rates{Input: 10, Output: 50}}, provider.Usage{Input: 1e6}, 1e6, nil},
+		{nil, provider.Usage{Input: 1e6}, 1e6, nil},
+	} {
+		got := Extra(tc.price, tc.used, tc.missed, at)
+		if (got == nil) != (tc.want == nil) || got != nil && *got != *tc.want {
+			t.Errorf("%+v, %d missed: %v, want %v", tc.used, tc.missed, got, tc.want)
+		}
+	}
+}

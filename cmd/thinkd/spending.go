@@ -15,12 +15,15 @@ var reportsBy = []string{"day", "model", "level", "session", "provider", "key", 
 
 func (p *program) usageCommand() *cobra.Command {
 	var from, to, by string
-	var asJSON, asCSV bool
+	var asJSON, asCSV, cache bool
 	cmd := &cobra.Command{
 		Use: "usage", Short: "Show what model calls used and cost", Args: cobra.NoArgs,
 		Long: `Show what model calls used and cost, with the sum, and what is spent of the limits of all
 sessions (limits.max_day_cost and limits.max_cost_unattended in the config). Days are in
-UTC. A call counts for the day on which it began. Summaries and side questions count.`,
+UTC. A call counts for the day on which it began. Summaries and side questions count.
+
+With --cache, show instead what calls did not read from the prompt caches of vendors
+although the call before had left it there, why, and what that cost more.`,
 		Example: `  thinkd usage --by model
   thinkd usage --from 2026-11-01 --to 2026-11-30 --by session --csv`,
 		RunE: p.onDaemon(func(link *door.Link, _ []string) error {
@@ -31,7 +34,12 @@ UTC. A call counts for the day on which it began. Summaries and side questions c
 				if r.More {
 					p.notice("there are more rows; the sum has them")
 				}
-				if asCSV {
+				switch {
+				case cache && asCSV:
+					return r.MissesCSV(p.out)
+				case cache:
+					return r.Misses(p.out)
+				case asCSV:
 					return r.CSV(p.out)
 				}
 				return r.Table(p.out)
@@ -43,6 +51,7 @@ UTC. A call counts for the day on which it began. Summaries and side questions c
 	cmd.Flags().StringVar(&by, "by", "day", "a row for each day, model, level, session, provider, key (or plan) or purpose")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result of usage/report as JSON")
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values")
+	cmd.Flags().BoolVar(&cache, "cache", false, "show what misses of prompt caches cost, by cause")
 	cmd.MarkFlagsMutuallyExclusive("json", "csv")
 	complete(cmd, "by", reportsBy...)
 	return cmd

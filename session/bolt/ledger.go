@@ -102,8 +102,9 @@ func putSealed(bucket *bbolt.Bucket, key []byte, value any) error {
 
 // kept is what a line's value has: the rest is in its key.
 type kept struct {
-	Calls int            `json:"calls"`
-	Usage provider.Usage `json:"usage"`
+	Calls  int            `json:"calls"`
+	Usage  provider.Usage `json:"usage"`
+	Missed session.Missed `json:"missed,omitempty"`
 }
 
 // addLine adds what was used to its line, and to the total of its session if that is there.
@@ -116,7 +117,7 @@ func addLine(tx *bbolt.Tx, bucket *bbolt.Bucket, l session.Line) error {
 	if err := getSealed(key, bucket.Get(key), &sum); err != nil {
 		return err
 	}
-	sum.Calls, sum.Usage = sum.Calls+l.Calls, sum.Usage.Add(l.Usage)
+	sum.Calls, sum.Usage, sum.Missed = sum.Calls+l.Calls, sum.Usage.Add(l.Usage), sum.Missed.Add(l.Missed)
 	if err := putSealed(bucket, key, sum); err != nil {
 		return err
 	}
@@ -236,7 +237,7 @@ func (b ledger) Hold(ctx context.Context, ref session.Ref, id string, r session.
 }
 
 // Settle ends a reservation.
-func (b ledger) Settle(ctx context.Context, ref session.Ref, id string, used provider.Usage) error {
+func (b ledger) Settle(ctx context.Context, ref session.Ref, id string, used provider.Usage, missed session.Missed) error {
 	key := holdKey(keyOf(ref), id)
 	return b.submit(ctx, &ledgerChange{
 		change: func(tx *bbolt.Tx, bucket *bbolt.Bucket) error {
@@ -251,7 +252,9 @@ func (b ledger) Settle(ctx context.Context, ref session.Ref, id string, used pro
 			if err := bucket.Delete(key); err != nil || used.Unused() {
 				return err
 			}
-			return addCharge(tx, session.Charge{Line: r.Line(ref, used)})
+			line := r.Line(ref, used)
+			line.Missed = missed
+			return addCharge(tx, session.Charge{Line: line})
 		},
 		done: func(bucket *bbolt.Bucket) bool { return bucket.Get(key) == nil },
 	})

@@ -30,10 +30,10 @@ func (l ledger) Hold(ctx context.Context, ref session.Ref, id string, r session.
 }
 
 // Settle ends a reservation.
-func (l ledger) Settle(ctx context.Context, ref session.Ref, id string, used provider.Usage) error {
-	err := l.Ledger.Settle(ctx, ref, id, used)
+func (l ledger) Settle(ctx context.Context, ref session.Ref, id string, used provider.Usage, missed session.Missed) error {
+	err := l.Ledger.Settle(ctx, ref, id, used, missed)
 	if l.ephemeral(ctx, ref) {
-		err = errors.Join(err, l.memory.Ledger().Settle(ctx, ref, id, used))
+		err = errors.Join(err, l.memory.Ledger().Settle(ctx, ref, id, used, missed))
 	}
 	return err
 }

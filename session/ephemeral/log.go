@@ -3,7 +3,6 @@ package ephemeral
 import (
 	"context"
 
-	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -22,7 +21,7 @@ func (l log) Append(ctx context.Context, entries ...session.Entry) (last uint64,
 	}
 	if last, err = l.Log.Append(ctx, entries...); err != nil {
 		if had := l.store.held(l.ref); now.id != had.id {
-			l.store.settle(ctx, settling{l.ref, now.id, provider.Usage{}})
+			l.store.settle(ctx, settling{ref: l.ref, id: now.id})
 		}
 		return 0, err
 	}
@@ -40,9 +39,9 @@ func (l log) Append(ctx context.Context, entries ...session.Entry) (last uint64,
 // reserve keeps what the entries reserve. It returns the reservation that stands after them, and which ones they end.
 func (l log) reserve(ctx context.Context, entries []session.Entry) (now hold, ends []settling, err error) {
 	now = l.store.held(l.ref)
-	end := func(used provider.Usage) {
+	end := func(used session.Line) {
 		if now.id != "" {
-			ends = append(ends, settling{l.ref, now.id, used})
+			ends = append(ends, settling{l.ref, now.id, used.Usage, used.Missed})
 		}
 		now = hold{}
 	}
@@ -52,15 +51,15 @@ func (l log) reserve(ctx context.Context, entries []session.Entry) (now hold, en
 			if err := l.store.durable.Ledger().Hold(ctx, l.ref, id, r); err != nil {
 				return now, nil, err
 			}
-			end(provider.Usage{})
+			end(session.Line{})
 			now = hold{id, e.Turn, r}
 			continue
 		}
 		record := session.Session{ID: l.ref.ID, Reserved: &now.Reserved}
 		if c, ok := record.Charge(l.ref.Owner, e); ok && now.id != "" {
-			end(c.Usage)
+			end(c.Line)
 		} else if over(e, now.turn) {
-			end(provider.Usage{})
+			end(session.Line{})
 		}
 	}
 	return now, ends, nil

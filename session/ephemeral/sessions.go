@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -83,7 +82,7 @@ func (o sessions) Delete(ctx context.Context, id session.ID) error {
 		o.store.mu.Lock()
 		delete(o.store.holds, ref)
 		o.store.mu.Unlock()
-		o.store.settle(ctx, settling{ref, left.id, provider.Usage{}})
+		o.store.settle(ctx, settling{ref: ref, id: left.id})
 	}
 	return nil
 }

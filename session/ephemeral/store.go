@@ -34,9 +34,10 @@ type hold struct {
 
 // settling is what ends a hold.
 type settling struct {
-	ref  session.Ref
-	id   string
-	used provider.Usage
+	ref    session.Ref
+	id     string
+	used   provider.Usage
+	missed session.Missed
 }
 
 // New returns a store. It closes durable at its end.
@@ -110,7 +111,7 @@ func (s *Store) settle(ctx context.Context, list ...settling) {
 	s.mu.Unlock()
 	var failed []settling
 	for _, c := range list {
-		if err := s.durable.Ledger().Settle(context.WithoutCancel(ctx), c.ref, c.id, c.used); err != nil {
+		if err := s.durable.Ledger().Settle(context.WithoutCancel(ctx), c.ref, c.id, c.used, c.missed); err != nil {
 			failed = append(failed, c)
 		}
 	}

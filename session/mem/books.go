@@ -35,6 +35,6 @@ func (b *books) addLine(l session.Line) {
 		b.lines[at] = &session.Line{Day: l.Day, Ref: l.Ref, Account: l.Account}
 	}
 	line := b.lines[at]
-	line.Calls, line.Usage = line.Calls+l.Calls, line.Usage.Add(l.Usage)
+	line.Calls, line.Usage, line.Missed = line.Calls+l.Calls, line.Usage.Add(l.Usage), line.Missed.Add(l.Missed)
 	b.totals[l.Ref] = b.totals[l.Ref].Add(l.Usage)
 }

@@ -37,14 +37,16 @@ func (m ledger) Hold(ctx context.Context, ref session.Ref, id string, r session.
 }
 
 // Settle ends a reservation.
-func (m ledger) Settle(ctx context.Context, ref session.Ref, id string, used provider.Usage) error {
+func (m ledger) Settle(ctx context.Context, ref session.Ref, id string, used provider.Usage, missed session.Missed) error {
 	return m.open(ctx, func(b *books) {
 		at := slices.IndexFunc(b.holds, func(h session.Hold) bool { return h.Ref == ref && h.ID == id })
 		if at < 0 {
 			return
 		}
 		if !used.Unused() {
-			b.add(session.Charge{Line: b.holds[at].Line(ref, used)})
+			line := b.holds[at].Line(ref, used)
+			line.Missed = missed
+			b.add(session.Charge{Line: line})
 		}
 		b.holds = slices.Delete(b.holds, at, at+1)
 		if m.sessions[ref] == nil {

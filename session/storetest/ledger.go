@@ -19,6 +19,7 @@ var ledgerTests = []struct {
 	{"ledger and what people did", testBudgets},
 	{"ledger of several owners", testLedgerOwners},
 	{"ledger imports once", testImport},
+	{"ledger of what caches did not have", testMissed},
 }
 
 const (
@@ -115,7 +116,7 @@ func testLedgerDelete(t *testing.T, s session.Store) {
 	if err := of.Delete(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Ledger().Settle(t.Context(), ref, "a", Used(1, 1)); err != nil {
+	if err := s.Ledger().Settle(t.Context(), ref, "a", Used(1, 1), nil); err != nil {
 		t.Fatal(err)
 	}
 	Equal(t, "the deleted session", lines(t, s, nil, dayA, dayA), []session.Line{line(dayA, ref, "high", 2, Used(11, 1.25))})
@@ -131,10 +132,10 @@ func testHolds(t *testing.T, s session.Store) {
 			t.Fatal(err)
 		}
 	}
-	if err := ledger.Settle(ctx, ref, "a", Used(10, 0.25)); err != nil {
+	if err := ledger.Settle(ctx, ref, "a", Used(10, 0.25), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := ledger.Settle(ctx, ref, "c", Used(10, 0.25)); err != nil { // nobody has reserved for it
+	if err := ledger.Settle(ctx, ref, "c", Used(10, 0.25), nil); err != nil { // nobody has reserved for it
 		t.Fatal(err)
 	}
 	left, err := ledger.Holds(ctx)
@@ -142,7 +143,7 @@ func testHolds(t *testing.T, s session.Store) {
 		t.Fatal(err)
 	}
 	Equal(t, "left", left, []session.Hold{{Ref: ref, ID: "b", Reserved: r}})
-	if err := ledger.Settle(ctx, ref, "b", provider.Usage{}); err != nil {
+	if err := ledger.Settle(ctx, ref, "b", provider.Usage{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if left, err = ledger.Holds(ctx); err != nil || len(left) > 0 {
@@ -217,4 +218,22 @@ func testImport(t *testing.T, s session.Store) {
 	Equal(t, "imported", lines(t, s, nil, dayA, dayA), []session.Line{want})
 	Equal(t, "total", total(t, s, ref), want.Usage)
 	Equal(t, "budgets", budgets(t, s, dayB), session.Budgets{})
+}
+
+func testMissed(t *testing.T, s session.Store) {
+	id, ref := ID(1), session.Ref{ID: ID(1)}
+	of := s.For(session.Operator)
+	Create(t, of, session.Session{ID: id})
+	log := Claim(t, of, id)
+	AddTo(t, log, Said(TurnA, "x"), Started(TurnA))
+	want := line(dayA, ref, "high", 0, provider.Usage{})
+	want.Missed = session.Missed{provider.MissedExpired: {Calls: 2, Tokens: 300, Cost: Used(0, 0.75).Cost}, provider.MissedModel: {Calls: 1, Tokens: 50}}
+	for i, miss := range []*session.CacheMiss{{Cause: provider.MissedExpired, Tokens: 100, Cost: Used(0, 0.25).Cost}, nil,
+		{Cause: provider.MissedModel, Tokens: 50}, {Cause: provider.MissedExpired, Tokens: 200, Cost: Used(0, 0.5).Cost}} {
+		end := costs(TurnA, []session.MessageID{MsgA, MsgB}[i%2], Used(10, 1)).Body.(session.MessageEnd)
+		end.Missed = miss
+		AddTo(t, log, Reserved(TurnA, dayA, "high", 1), session.Entry{Turn: TurnA, Body: end})
+		want.Calls, want.Usage = want.Calls+1, want.Usage.Add(Used(10, 1))
+	}
+	Equal(t, "missed", lines(t, s, nil, dayA, dayA), []session.Line{want})
 }

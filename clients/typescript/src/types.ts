@@ -43,6 +43,14 @@ export type CacheMiss = {
 	cause: CacheCause;
 	why: string;
 	tokens: number;
+	cost?: Cost;
+};
+
+export type CacheMisses = {
+	cause: CacheCause;
+	calls: number;
+	tokens: number;
+	cost?: Cost;
 };
 
 export type CacheState = "kept" | "lost" | "cold" | "unknown";
@@ -857,6 +865,7 @@ export type UsageRow = {
 	deleted?: boolean;
 	calls: number;
 	usage: Usage;
+	cache_misses?: CacheMisses[];
 };
 
 export type Verbosity = "low" | "medium" | "high";

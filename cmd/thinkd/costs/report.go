@@ -37,8 +37,17 @@ type Row struct {
 	Title   string `json:"title"`   // of the session
 	Deleted bool   `json:"deleted"` // the session was deleted
 
-	Calls int            `json:"calls"`
-	Usage provider.Usage `json:"usage"`
+	Calls  int            `json:"calls"`
+	Usage  provider.Usage `json:"usage"`
+	Missed []Misses       `json:"cache_misses"`
+}
+
+// Misses are calls that read less from a vendor's cache than was expected.
+type Misses struct {
+	Cause  string         `json:"cause"`
+	Calls  int            `json:"calls"`
+	Tokens int            `json:"tokens"`
+	Cost   *provider.Cost `json:"cost"` // what that cost; nil: not known
 }
 
 // of is what the row is about, empty if that is not known.
@@ -135,4 +144,42 @@ func calls(n int) string {
 		return "1 call"
 	}
 	return fmt.Sprintf("%d calls", n)
+}
+
+// causes are the causes of misses in words.
+var causes = map[string]string{"model": "another model", "level": "another level", "tools": "other tools", "system": "another system prompt",
+	"summary": "a summary, or its undoing", "message": "an earlier message in another form", "expired": "the vendor's time was over", "vendor": "the vendor"}
+
+// Misses writes for people what calls did not read from the caches of vendors, by cause, and what that cost.
+func (r Report) Misses(to io.Writer) error {
+	if len(r.Total.Missed) == 0 {
+		_, err := fmt.Fprintln(to, "No call read less from a vendor's cache than expected.")
+		return err
+	}
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CAUSE\tCALLS\tTOKENS\tCOST")
+	sum, used := Misses{}, provider.Usage{}
+	for _, m := range r.Total.Missed {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%v\n", printable.Clean(cmp.Or(causes[m.Cause], m.Cause)), m.Calls, m.Tokens, m.Cost)
+		sum.Calls, sum.Tokens, used = sum.Calls+m.Calls, sum.Tokens+m.Tokens, used.Add(provider.Usage{Input: m.Tokens, Cost: m.Cost})
+	}
+	fmt.Fprintf(w, "total\t%d\t%d\t%v\n", sum.Calls, sum.Tokens, used.Cost)
+	return w.Flush()
+}
+
+// MissesCSV is Misses for programs, with a line for each row and cause. What is not known is empty.
+func (r Report) MissesCSV(to io.Writer) error {
+	w := csv.NewWriter(to)
+	err := w.Write([]string{r.By, "cause", "calls", "tokens", "cost_usd", "partial"})
+	for _, row := range r.Rows {
+		for _, m := range row.Missed {
+			cost, partial := "", false
+			if m.Cost != nil {
+				cost, partial = strconv.FormatFloat(m.Cost.Amount.Units(), 'f', -1, 64), m.Cost.Partial
+			}
+			err = cmp.Or(err, w.Write([]string{row.of(), m.Cause, strconv.Itoa(m.Calls), strconv.Itoa(m.Tokens), cost, strconv.FormatBool(partial)}))
+		}
+	}
+	w.Flush()
+	return cmp.Or(err, w.Error())
 }
