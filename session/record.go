@@ -102,9 +102,7 @@ func (s *Session) Apply(e Entry) {
 			s.Model = *b.Model
 		}
 		if b.Level != nil {
-			if s.Level != *b.Level {
-				s.Warm = nil // it may be kept: the session knows when it is loaded
-			}
+			s.Warm = nil // it may be kept: the session knows when it is loaded. A replay begins with the last level, so it cannot compare
 			s.Level = *b.Level
 		}
 		if b.Fallback != nil {
