@@ -85,8 +85,12 @@ func (s *Session) Apply(e Entry) {
 		s.Status = Idle
 		s.Usage = s.Usage.Add(b.Usage)
 	case MessageEnd:
-		if s.Warm = nil; b.WarmUntil != 0 && b.Served != nil {
+		switch s.Warm = nil; {
+		case b.WarmUntil == 0:
+		case b.Served != nil:
 			s.Warm = &Warm{b.WarmUntil, b.Served.Requested}
+		case s.Reserved != nil: // the answer does not name its model
+			s.Warm = &Warm{b.WarmUntil, s.Reserved.Model}
 		}
 	case Repair, LeftOut, Uncompaction:
 		s.Warm = nil
