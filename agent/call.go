@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/forecast"
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/agent/structured"
@@ -106,6 +107,11 @@ func (s *state) prepare(turn session.TurnID, c choice) *session.Reserved {
 	if c.provider == nil {
 		return nil
 	}
+	if q := s.promptQuestion(s.view.Turn(turn), c); q != nil {
+		s.leaveGate()
+		s.ready = &prepared{turn: turn, question: q}
+		return nil // the turn is parked when the call is to be made
+	}
 	p := &prepared{turn: turn, request: s.conversation().requestFor(c), kept: s.kept}
 	p.estimate = s.conversation().estimateOf(c.ref(), p.request)
 	call := s.passing(c, p.request, p.estimate, c.payer)
@@ -167,7 +173,7 @@ func (s *state) enterGate(req *provider.Request) bool {
 			r.retry = time.NewTimer(busyPause)
 			return false
 		}
-		s.askToSpend(full.Spending)
+		s.askToSpend(full.Spending, nil)
 		return false
 	}
 	r.pass, r.allowed, r.busySince = pass, false, time.Time{}
@@ -180,13 +186,67 @@ const (
 	busyMost  = 5 * time.Minute
 )
 
-// askToSpend parks the running turn before a call that a limit has no room for. A person resumes or ends it.
-func (s *state) askToSpend(q session.Spending) {
+// askToSpend parks the running turn before a call that a limit has no room for, or a prompt that a person has to decide on. A person
+// resumes or ends it. err is why what a person chose before failed; nil: nothing was chosen.
+func (s *state) askToSpend(q session.Spending, err error) {
 	r := s.run
 	facts := s.closeMessage(session.StopError, session.Failed)
 	r.reply, r.busySince = reply{}, time.Time{}
-	s.parkTurn(session.TurnParked{Why: session.ParkedBudget, Since: s.cfg.Now().UnixMilli(), Resumes: session.ResumesOnRequest,
-		Payer: r.paidBy, Spending: &q}, facts...)
+	p := session.TurnParked{Why: session.ParkedBudget, Since: s.cfg.Now().UnixMilli(), Resumes: session.ResumesOnRequest, Payer: r.paidBy, Spending: &q}
+	if err != nil {
+		p.Error = s.failure(err)
+	}
+	s.parkTurn(p, facts...)
+}
+
+// promptQuestion is what a person decides on before the first call of a turn: what was said so far may not be in the vendor's cache, and the
+// turn may cost more than the session asks above. nil: nothing is to be decided, or the cost is not known. The forecast is that of
+// Quote, except that no media is read for it.
+func (s *state) promptQuestion(t *session.Turn, c choice) *session.Spending {
+	v := s.conversation()
+	above, before := v.askAbove(), v.answered(t)
+	said := func(m *session.Message) bool { return m.Role == provider.Assistant }
+	if above == 0 || before == nil || c.provider == nil || c.model.Price == nil || t.Agreed || s.agreed || s.run != nil && s.run.ID == t.ID && s.run.agreed ||
+		slices.ContainsFunc(t.Messages, said) {
+		return nil
+	}
+	c.cache = v.cached(before, c)
+	last := time.UnixMilli(before.Messages[len(before.Messages)-1].Time)
+	if !forecast.Cold(c.cache.State, warmUntil(before), last, v.cfg.Now()) {
+		return nil
+	}
+	var compact *transcript.Passage
+	var pinned []session.Pinned
+	if p, ok := v.share(c.ref()).Plan(t, transcript.KeptAsked, c.model.Window); ok {
+		compact = &p
+		var err error
+		if pinned, err = s.pinnedUpto(c, p.Upto); err != nil {
+			s.log.Warn("what is pinned cannot be read", "err", err)
+			compact = nil
+		}
+	}
+	return v.draft(c, compact, pinned).Quote(func(*provider.Request) {}).Question(above)
+}
+
+// pinnedUpto is what a summary of the messages up to one keeps word for word.
+func (s *state) pinnedUpto(c choice, upto session.MessageID) ([]session.Pinned, error) {
+	return s.conversation().share(c.ref()).Pinned(upto, func(t *session.Turn) (*session.Turn, error) {
+		return s.view.Whole(context.WithoutCancel(s.ctx), s.store, t)
+	})
+}
+
+// asksFirst parks the running turn before its first call, if a person has to decide on it. It reports whether the call is not made now.
+func (s *state) asksFirst() bool {
+	r, q := s.run, (*session.Spending)(nil)
+	if p := s.ready; p != nil && p.turn == r.ID {
+		q = p.question
+	} else {
+		q = s.promptQuestion(r.Turn, r.choice)
+	}
+	if q != nil {
+		s.askToSpend(*q, nil)
+	}
+	return q != nil
 }
 
 // covered counts an answer that is longer than it probably would be. It reports whether the call goes on.
@@ -377,11 +437,20 @@ func (s *state) noticeModel() {
 // noticeUnpriced tells that a budget of money cannot see what a model costs.
 func (s *state) noticeUnpriced() {
 	r, l := s.run, s.cfg.Limits
-	if l.TurnBudget.Cost == 0 && l.SessionBudget.Cost == 0 || r.model.Price != nil || r.model.Provider == s.cfg.Simulator ||
-		s.notified.unpriced == r.ref() {
+	budgets := l.TurnBudget.Cost != 0 || l.SessionBudget.Cost != 0 || l.Spending != (gate.Limits{})
+	asks := s.conversation().askAbove() != 0
+	if !budgets && !asks || r.model.Price != nil || r.model.Provider == s.cfg.Simulator || s.notified.unpriced == r.ref() {
 		return
 	}
 	s.notified.unpriced = r.ref()
-	s.tell(r.ID, warn(noticePriceUnknown,
-		fmt.Sprintf("the price of %s is not known: the budget of money does not see what it costs", r.model.Ref())))
+	text := fmt.Sprintf("the price of %s is not known: ", r.model.Ref())
+	switch {
+	case !asks:
+		text += "the budget of money does not see what it costs"
+	case !budgets:
+		text += "ask_above does not see what a prompt costs"
+	default:
+		text += "the budget of money and ask_above do not see what it costs"
+	}
+	s.tell(r.ID, warn(noticePriceUnknown, text))
 }

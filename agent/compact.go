@@ -32,7 +32,7 @@ func (s *state) callModel() {
 func (s *state) newCall() {
 	r := s.run
 	r.tries, r.suspects, r.trial, r.emptied = 1, nil, nil, false
-	if !s.compactBefore() {
+	if !s.asksFirst() && !s.compactsFirst() && !s.compactBefore() {
 		s.startCall()
 	}
 }
@@ -63,13 +63,48 @@ func (s *state) compactBefore() bool {
 		unsummed("the last summary freed less than a tenth of what a call sends. The next prompt may summarise again")
 		return false
 	}
-	if b := budget.Exceeded(s.bounds(), summary.Cost(s.summaryModel(), p, s.cfg.Now())); b != nil {
-		unsummed(fmt.Sprintf("the %s's budget of %s has no room for a summary", b.Whose, b.Words()))
+	if err := s.affordsSummary(p); err != nil {
+		unsummed(s.failure(err).Message)
 		return false
 	}
 	s.compact(p, func(err error) {
 		if err != nil {
 			unsummed(s.failure(err).Message)
+		}
+		s.startCall()
+	})
+	return true
+}
+
+// affordsSummary returns why the budgets of the running turn have no room for a summary, nil if they have.
+func (s *state) affordsSummary(p transcript.Passage) error {
+	b := budget.Exceeded(s.bounds(), summary.Cost(s.summaryModel(), p, s.cfg.Now()))
+	if b == nil {
+		return nil
+	}
+	return &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the %s's budget of %s has no room for a summary", b.Whose, b.Words())}
+}
+
+// compactsFirst summarises earlier turns before the first call of the running turn, if a person has chosen that. It reports whether the
+// call follows after the summary. Without a summary, the person is asked again.
+func (s *state) compactsFirst() bool {
+	r, q := s.run, s.run.compacts
+	if r.compacts = nil; q == nil {
+		return false
+	}
+	p, ok := s.planned(transcript.KeptAsked)
+	err := error(&provider.Error{Kind: provider.KindBadRequest, Message: "there is nothing to summarise"})
+	if ok {
+		err = s.affordsSummary(p)
+	}
+	if err != nil {
+		s.askToSpend(*q, err)
+		return true
+	}
+	s.compact(p, func(err error) {
+		if err != nil {
+			s.askToSpend(*q, err)
+			return
 		}
 		s.startCall()
 	})
@@ -288,13 +323,6 @@ func (s *state) describe(c *compacting, text string, entry *session.Compaction) 
 	v.view = s.view.With(*entry)
 	entry.After = summary.Remaining(entry.Before, was, transcript.Weight(v.requestFor(now)))
 	return nil
-}
-
-// pinnedUpto is what a summary of the messages up to one keeps word for word.
-func (s *state) pinnedUpto(c choice, upto session.MessageID) ([]session.Pinned, error) {
-	return s.conversation().share(c.ref()).Pinned(upto, func(t *session.Turn) (*session.Turn, error) {
-		return s.view.Whole(context.WithoutCancel(s.ctx), s.store, t)
-	})
 }
 
 // stopCompaction ends a summary that a client asked for between turns.

@@ -178,6 +178,10 @@ type Limits struct {
 	SessionBudget budget.Limit  // of a session; its turns end at once when it is used up
 	Spending      gate.Limits   // of all sessions; a turn that reaches one is parked until a person decides
 
+	// AskAbove is what a prompt into a cold session may cost, in USD. A turn that may cost more is parked before its first call, until
+	// a person decides. 0: any amount. A session may have its own.
+	AskAbove provider.Money
+
 	SessionQueue int64 // bytes of the prompts that wait in a session
 	Queues       int64 // bytes of the prompts that wait in all sessions
 	Loaded       int64 // bytes of all loaded sessions

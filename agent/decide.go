@@ -149,6 +149,14 @@ func (v conversation) quote(c choice) quote.Quote {
 	return v.draft(c, nil, nil).Quote(func(*provider.Request) {}).Next
 }
 
+// askAbove is what a prompt into a cold session may cost without a person's answer; 0: any amount.
+func (v conversation) askAbove() provider.Money {
+	if own := v.view.Session.AskAbove; own != nil {
+		return *own
+	}
+	return v.cfg.Limits.AskAbove
+}
+
 // priceFactor says how many times as much output costs at one model as at another, nil if that is not known.
 func (v conversation) priceFactor(from, to provider.Model) *float64 {
 	const tokens = 1_000_000

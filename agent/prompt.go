@@ -350,8 +350,8 @@ func (s *state) later(notBefore int64) (p session.TurnParked, ok bool) {
 
 // runTurn runs a turn whose start is recorded.
 func (s *state) runTurn(id session.TurnID, c choice) {
-	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: s.cfg.Now(), allowed: s.allowed}
-	s.allowed = false
+	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: s.cfg.Now(), allowed: s.allowed, agreed: s.agreed}
+	s.allowed, s.agreed = false, false
 	if s.parked() {
 		s.cfg.parks.Put(park.New(s.ref, s.run.Turn, 0))
 		return
@@ -384,7 +384,11 @@ func (s *state) proceed() {
 func (s *state) unpark(by session.ResumedBy) {
 	r := s.run
 	why := r.Parked.Why
-	if s.recordCall(r.ID, r.choice, s.resumed(by)...) != nil {
+	record := s.recordCall
+	if r.compacts != nil { // the next call is that for the summary
+		record = func(_ session.TurnID, _ choice, facts ...fact) error { return s.record(facts...) }
+	}
+	if record(r.ID, r.choice, s.resumed(by)...) != nil {
 		return
 	}
 	s.busy.Store(true)
@@ -406,14 +410,21 @@ type Resumption struct {
 	// Raise is by how much the limit is raised at which the turn is parked: that of a day until the day ends, and the other one
 	// until a person writes or approves something. 0: the next call is allowed, and no other.
 	Raise provider.Money
+
+	// Compact summarises earlier turns before the next call, for a turn that is parked at session.LimitPrompt. If that fails, the turn
+	// is parked again.
+	Compact bool
 }
+
+// ErrNoCompaction refuses to summarise first for a turn whose question does not offer that.
+var ErrNoCompaction = errors.New("the turn does not ask whether to summarise first")
 
 // ErrNoLimit refuses to raise a limit for a turn that is not parked at one.
 var ErrNoLimit = errors.New("the turn is not parked at a limit that can be raised")
 
 // ResumeTurn resumes a parked turn at once. With a model, the turn ends as cancelled, and a new turn continues it with that model:
 // see [Agent.Continue]. It returns the turn that goes on. The start is on disk on return. Errors: ErrNoTurn, ErrNotParked, ErrAsked,
-// ErrNoLimit, *provider.LevelError, and those of the store.
+// ErrNoLimit, ErrNoCompaction, *provider.LevelError, and those of the store.
 func (a *Agent) ResumeTurn(ctx context.Context, id session.TurnID, r Resumption) (session.TurnID, error) {
 	return ask(ctx, a, func(s *state) (session.TurnID, error) { return s.resumeTurn(id, r) })
 }
@@ -427,10 +438,17 @@ func (s *state) resumeTurn(id session.TurnID, how Resumption) (session.TurnID, e
 		return "", ErrNotParked
 	case s.run.Parked.Why == session.ParkedApproval:
 		return "", ErrAsked
-	case how.Raise > 0 && s.run.Parked.Spending == nil:
-		return "", ErrNoLimit
 	}
-	if q := s.run.Parked.Spending; q != nil {
+	q := s.run.Parked.Spending
+	prompt := q != nil && q.Limit == session.LimitPrompt
+	switch {
+	case how.Raise > 0 && (q == nil || prompt):
+		return "", ErrNoLimit
+	case how.Compact && (!prompt || q.Quote.Compact == nil || model != nil):
+		return "", ErrNoCompaction
+	case how.Compact:
+		s.run.compacts = q
+	case q != nil && !prompt:
 		s.run.allowed = how.Raise == 0 || !s.cfg.gate.Raise(q.Limit, how.Raise)
 	}
 	if model == nil {
@@ -447,8 +465,9 @@ func (s *state) resumeTurn(id session.TurnID, how Resumption) (session.TurnID, e
 	if s.ended != nil {
 		return "", s.ended
 	}
-	s.allowed = allowed
+	s.allowed, s.agreed = allowed, prompt
 	on, err := s.continueTurn(cut, o, nil, false)
+	s.allowed, s.agreed = false, false // also if no turn was started
 	return on.Turn, err
 }
 

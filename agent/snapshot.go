@@ -244,7 +244,7 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		if c.Mode != nil {
 			update.Mode = *c.Mode
 		}
-		update.Fallbacks = c.Fallbacks
+		update.Fallbacks, update.AskAbove = c.Fallbacks, c.AskAbove
 		if c.OnOther != nil {
 			update.OnOther = *c.OnOther
 		}

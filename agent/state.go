@@ -50,6 +50,7 @@ type state struct {
 	ready      *prepared                // the call that is about to be made; nil: it was not prepared
 	kept       int                      // entries that were kept
 	allowed    bool                     // a person allowed the first call of the turn that is about to start
+	agreed     bool                     // a person allowed what the prompt of that turn may cost
 	asides     *aside.Desk
 	sum        *gate.Sum // what the session's calls used
 

@@ -47,16 +47,18 @@ type turn struct {
 	suspects *suspect.Suspects // of the running call's refusal; nil: it was not refused so far
 	trial    *session.LeftOut  // what the running call leaves out on trial; nil: nothing
 
-	emptied   bool            // the running call was made again since its answer was empty
-	prompted  bool            // a person made the running call's request, not a tool or the agent
-	answered  bool            // the provider has begun to answer the running call
-	estimate  budget.Estimate // of the running call
-	pass      *gate.Pass      // of the running call, or of one that failed and is made again; nil: there is none
-	allowed   bool            // a person allowed the next call, which a limit has no room for
-	busySince time.Time       // since when the running call waits for others to end, because a limit has no room; zero: it does not wait
-	near      [2]bool         // people know that the turn's budget is nearly used up: of tokens, of money
-	thought   bool            // thinking was seen or counted in a call that is over
-	noticed   []string        // kinds of notice that checkControl has sent
+	emptied   bool              // the running call was made again since its answer was empty
+	prompted  bool              // a person made the running call's request, not a tool or the agent
+	answered  bool              // the provider has begun to answer the running call
+	estimate  budget.Estimate   // of the running call
+	pass      *gate.Pass        // of the running call, or of one that failed and is made again; nil: there is none
+	allowed   bool              // a person allowed the next call, which a limit has no room for
+	busySince time.Time         // since when the running call waits for others to end, because a limit has no room; zero: it does not wait
+	agreed    bool              // a person allowed what the turn's prompt may cost; Turn.Agreed says so too, if that was in this turn
+	compacts  *session.Spending // a person chose to summarise earlier turns first, as the answer to this; nil: nobody did
+	near      [2]bool           // people know that the turn's budget is nearly used up: of tokens, of money
+	thought   bool              // thinking was seen or counted in a call that is over
+	noticed   []string          // kinds of notice that checkControl has sent
 
 	bytes    int    // of thinking and text so far
 	lastTool string // the last tool call, by name and arguments
@@ -106,6 +108,8 @@ type prepared struct {
 	estimate budget.Estimate
 	pass     *gate.Pass // nil: the call has one already, or a limit has no room
 	kept     int        // how many entries were kept before: if there are more, the request is another one
+
+	question *session.Spending // what a person decides on before the call; nil: nothing
 }
 
 // callEnd is how an exchange with a model ended.

@@ -27,7 +27,8 @@ type Agent struct {
 	Egress    []string            // labels of providers that may be reached; none: all that the config allows
 	Options   provider.Options    // of the model calls
 
-	CompactModel string // that writes summaries, for [Catalog.Find]; empty: the session's
+	CompactModel string   // that writes summaries, for [Catalog.Find]; empty: the session's
+	AskAbove     *float64 // USD that a prompt into a cold session may cost without a question; 0: any amount; nil: as the config has it
 }
 
 // given holds agents and the defaults of providers, by name.
@@ -192,6 +193,7 @@ type AgentText struct {
 	Egress    []string         `json:"egress,omitempty" toml:"egress"`
 
 	CompactModel string          `json:"compact_model,omitempty" toml:"compact_model"`
+	AskAbove     *float64        `json:"ask_above,omitempty" toml:"ask_above"`
 	Options      json.RawMessage `json:"options,omitempty" toml:"-"`
 	OptionsTable any             `json:"-" toml:"options"` // the same in the config
 }
@@ -235,11 +237,24 @@ func (t AgentText) Agent(name string) (Agent, error) {
 			return Agent{}, err
 		}
 	}
+	if t.AskAbove != nil {
+		if err := CheckAskAbove(*t.AskAbove); err != nil {
+			return Agent{}, &OverrideError{"ask_above", err}
+		}
+	}
 	options, err := ReadOptions(t.OptionsTable)
 	if err == nil && len(t.Options) > 0 {
 		options, err = parseOptions(t.Options)
 	}
-	return Agent{name, t.Model, t.System, override, other, t.Fallbacks, t.Egress, options, t.CompactModel}, err
+	return Agent{name, t.Model, t.System, override, other, t.Fallbacks, t.Egress, options, t.CompactModel, t.AskAbove}, err
+}
+
+// CheckAskAbove returns what is wrong with an amount of USD from which on prompts need a person's answer.
+func CheckAskAbove(usd float64) error {
+	if usd < 0 || usd > 0 && provider.MoneyOf(usd) == 0 {
+		return errors.New("must be an amount of USD, or 0 to never ask")
+	}
+	return nil
 }
 
 // DefaultsText are a provider's defaults in text form. An empty member states nothing.
@@ -252,7 +267,7 @@ func (s given) text() ([]byte, error) {
 	kept := keptSettings{map[string]AgentText{}, map[string]keptProvider{}}
 	for name, a := range s.agents {
 		reasoning, level := a.Reasoning.State()
-		agent := AgentText{Model: a.Model, System: a.System, Level: string(level), Reasoning: &reasoning, OnOther: string(a.OnOther), Fallbacks: a.Fallbacks, Egress: a.Egress, CompactModel: a.CompactModel}
+		agent := AgentText{Model: a.Model, System: a.System, Level: string(level), Reasoning: &reasoning, OnOther: string(a.OnOther), Fallbacks: a.Fallbacks, Egress: a.Egress, CompactModel: a.CompactModel, AskAbove: a.AskAbove}
 		if !a.Options.IsZero() {
 			options, err := json.Marshal(a.Options)
 			if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
-	quotes "github.com/thinkd/thinkd/agent/quote"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -243,83 +242,14 @@ type quoteResult struct {
 	Model     feed.Model        `json:"model"`
 	Reasoning provider.Decision `json:"reasoning"`
 	feed.Cache
-	WarmUntil int64         `json:"warm_until,omitempty"`
-	Running   bool          `json:"running,omitempty"`
-	Prompt    *quotedPrompt `json:"prompt"`
-	Cost      *costRange    `json:"cost"`
-	Compact   *compactFirst `json:"compact_first,omitempty"` // absent: there is nothing to summarise
-}
-
-// quotedPrompt is the prompt of the first call, in tokens.
-type quotedPrompt struct {
-	Tokens  int          `json:"tokens"`
-	Low     int          `json:"tokens_low"`
-	High    int          `json:"tokens_high"`
-	Counted bool         `json:"counted"` // by the vendor; false: estimated
-	Read    *int         `json:"read"`
-	Write   *int         `json:"written"`
-	Paid    *int         `json:"paid"`
-	Parts   []quotedPart `json:"parts"`
-}
-
-type quotedPart struct {
-	Part   provider.PromptPart `json:"part"`
-	Tokens int                 `json:"tokens"`
-	Read   *int                `json:"read"`
-	Write  *int                `json:"written"`
-	Paid   *int                `json:"paid"`
-}
-
-// costRange is where the cost of a turn lies.
-type costRange struct {
-	Low    provider.Cost `json:"low"`
-	Likely provider.Cost `json:"likely"`
-	High   provider.Cost `json:"high"`
-}
-
-// compactFirst is what it costs to summarise earlier turns first. Cost includes the summary.
-type compactFirst struct {
-	Messages int        `json:"messages"`
-	Tokens   int        `json:"tokens"` // of the prompt behind the summary
-	Summary  *costRange `json:"summary_cost"`
-	Cost     *costRange `json:"cost"`
-}
-
-func newRange(r *quotes.Range) *costRange {
-	if r == nil {
-		return nil
-	}
-	return &costRange{r.Low, r.Likely, r.High}
-}
-
-func newPrompt(q quotes.Quote) *quotedPrompt {
-	if !q.Known {
-		return nil
-	}
-	known := func(n int) *int {
-		if !q.Cached {
-			return nil
-		}
-		return &n
-	}
-	w := &quotedPrompt{Tokens: q.Input, Low: q.Low, High: q.High, Counted: q.Counted, Read: known(q.Read), Write: known(q.Write), Paid: known(q.Paid),
-		Parts: []quotedPart{}}
-	for _, p := range q.Parts {
-		w.Parts = append(w.Parts, quotedPart{p.Part, p.Tokens, known(p.Read), known(p.Write), known(p.Paid)})
-	}
-	return w
+	WarmUntil int64 `json:"warm_until,omitempty"`
+	Running   bool  `json:"running,omitempty"`
+	session.Quoted
 }
 
 func newQuoteResult(q agent.Quote) quoteResult {
-	r := quoteResult{Model: wire.ModelOf(q.Model, q.Decision), Reasoning: *wire.NewReasoning(q.Decision), Cache: q.Cache, WarmUntil: q.WarmUntil,
-		Running: q.Running, Prompt: newPrompt(q.Next), Cost: newRange(q.Next.Cost)}
-	if c := q.Compact; c != nil {
-		r.Compact = &compactFirst{Messages: c.Messages, Tokens: c.Next.Input, Summary: newRange(c.Summary)}
-		if c.Summary != nil && c.Next.Cost != nil {
-			r.Compact.Cost = newRange(new(c.Summary.Plus(*c.Next.Cost)))
-		}
-	}
-	return r
+	return quoteResult{Model: wire.ModelOf(q.Model, q.Decision), Reasoning: *wire.NewReasoning(q.Decision), Cache: q.Cache, WarmUntil: q.WarmUntil,
+		Running: q.Running, Quoted: q.Quoted()}
 }
 
 // quote asks the adapter what it would send, which takes a while for a long conversation, on the goroutine of the late answer.

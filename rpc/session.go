@@ -50,7 +50,7 @@ func (p newParams) asked() service.New {
 		Title: p.Title, Tools: p.Tools.choice(), Servers: serversOf(p.Servers), Rules: p.Rules, Storage: p.Storage, Ephemeral: p.Ephemeral}
 	if p.Options != nil {
 		n.KeepAlive, n.OnOther = p.Options.KeepAlive, p.Options.OnOther
-		n.Fallbacks, n.Egress = p.Options.Fallbacks, p.Options.Egress
+		n.Fallbacks, n.Egress, n.AskAbove = p.Options.Fallbacks, p.Options.Egress, p.Options.AskAbove
 		if !p.Options.IsZero() {
 			n.Options = &p.Options.Options
 		}
@@ -80,6 +80,7 @@ type options struct {
 
 	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
 	Egress    []string                  `json:"egress,omitempty"`
+	AskAbove  *float64                  `json:"ask_above,omitempty"` // USD
 }
 
 // plain is what a digest has of o, as askedOptions.plain.
@@ -342,14 +343,15 @@ type updateParams struct {
 	Options  *askedOptions              `json:"options,omitempty"` // in place of all of the session's
 
 	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
+	AskAbove  *float64                  `json:"ask_above,omitempty"` // USD
 
 	Archived *bool `json:"archived,omitempty"`
 	Pinned   *bool `json:"pinned,omitempty"`
 }
 
 func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothing, error) {
-	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" && p.OnOther == "" && p.Options == nil && p.Fallbacks == nil && p.Archived == nil && p.Pinned == nil {
-		return method.Nothing{}, conn.InvalidParams("title", "is missing; give title, metadata, tool_mode, on_other_model, options, fallbacks, archived or pinned")
+	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" && p.OnOther == "" && p.Options == nil && p.Fallbacks == nil && p.AskAbove == nil && p.Archived == nil && p.Pinned == nil {
+		return method.Nothing{}, conn.InvalidParams("title", "is missing; give title, metadata, tool_mode, on_other_model, options, fallbacks, ask_above, archived or pinned")
 	}
 	change := agent.Change{Metadata: p.Metadata, Archived: p.Archived, OnTop: p.Pinned}
 	if p.Options != nil {
@@ -357,6 +359,9 @@ func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothi
 	}
 	var err error
 	if change.Fallbacks, err = c.Fallbacks("fallbacks", p.Fallbacks); err != nil {
+		return method.Nothing{}, err
+	}
+	if change.AskAbove, err = service.AskAbove("ask_above", p.AskAbove); err != nil {
 		return method.Nothing{}, err
 	}
 	if p.OnOther != "" {

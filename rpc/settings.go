@@ -26,11 +26,12 @@ type wireAgent struct {
 	Fallbacks    *[]registry.FallbackModel `json:"fallbacks,omitempty"` // absent: as the config has it
 	Egress       []string                  `json:"egress,omitempty"`
 	CompactModel string                    `json:"compact_model,omitempty"` // absent: the session's
+	AskAbove     *float64                  `json:"ask_above,omitempty"`     // USD; absent: as the config has it
 }
 
 func newWireAgent(a registry.Agent) wireAgent {
 	reasoning, level := a.Reasoning.State()
-	w := wireAgent{a.Name, a.Model, a.System, reasoning, a.OnOther, level, nil, a.Fallbacks, a.Egress, a.CompactModel}
+	w := wireAgent{a.Name, a.Model, a.System, reasoning, a.OnOther, level, nil, a.Fallbacks, a.Egress, a.CompactModel, a.AskAbove}
 	if !a.Options.IsZero() {
 		w.Options = &a.Options
 	}
@@ -62,6 +63,7 @@ type setAgentParams struct {
 	Fallbacks    *[]registry.FallbackModel `json:"fallbacks,omitempty"`
 	Egress       *[]string                 `json:"egress,omitempty"`
 	CompactModel *string                   `json:"compact_model,omitempty"`
+	AskAbove     *float64                  `json:"ask_above,omitempty"`
 }
 
 type setAgentResult struct {
@@ -116,6 +118,10 @@ func (p setAgentParams) change(c *client, a *registry.Agent) error {
 		return err
 	}
 	a.Fallbacks = cmp.Or(p.Fallbacks, a.Fallbacks)
+	if _, err := service.AskAbove("ask_above", p.AskAbove); err != nil {
+		return err
+	}
+	a.AskAbove = cmp.Or(p.AskAbove, a.AskAbove)
 	if p.Egress != nil {
 		if err := egress.CheckLabels(*p.Egress); err != nil {
 			return conn.InvalidParams("egress", "%v", err)

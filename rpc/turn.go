@@ -303,6 +303,7 @@ type resumeParams struct {
 	Turn    method.ID[session.TurnID] `json:"turn_id"`
 	Model   string                    `json:"model_id,omitempty"`
 	Raise   float64                   `json:"raise,omitempty"` // USD
+	Compact bool                      `json:"compact_first,omitempty"`
 }
 
 type resumeResult struct {
@@ -311,7 +312,7 @@ type resumeResult struct {
 
 // resumeTurn resumes a parked turn.
 func resumeTurn(ctx context.Context, c *client, p resumeParams) (resumeResult, error) {
-	how := agent.Resumption{Raise: provider.MoneyOf(p.Raise)}
+	how := agent.Resumption{Raise: provider.MoneyOf(p.Raise), Compact: p.Compact}
 	if p.Raise != 0 && how.Raise == 0 {
 		return resumeResult{}, conn.InvalidParams("raise", "must be an amount of USD above 0")
 	}

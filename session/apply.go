@@ -100,10 +100,12 @@ func (v *View) apply(e Entry) error {
 			return fmt.Errorf("the turn does not run")
 		}
 		t.Parked = &b
+		t.Agreed = t.Agreed && !b.asksPrompt()
 	case TurnResumed:
 		if t.Parked == nil {
 			return fmt.Errorf("the turn is not parked")
 		}
+		t.Agreed = t.Agreed || t.Parked.asksPrompt()
 		t.Parked = nil
 	case TurnEnd:
 		if t.End != nil {

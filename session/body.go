@@ -223,6 +223,7 @@ type Setting struct {
 	OnOther   *provider.OtherModel       `json:"on_other_model,omitempty"`
 	Options   *provider.Options          `json:"options,omitempty"` // in place of all of the session's; the zero value: none
 	Fallbacks *[]Link                    `json:"fallbacks,omitempty"`
+	AskAbove  *provider.Money            `json:"ask_above,omitempty"`
 	Title     *string                    `json:"title,omitempty"`
 	Archived  *bool                      `json:"archived,omitempty"`
 	OnTop     *bool                      `json:"on_top,omitempty"`
@@ -257,12 +258,61 @@ type TurnParked struct {
 	Spending *Spending `json:"spending,omitempty"` // what a person decides on, for ParkedBudget
 }
 
-// Spending is the question whether a call may be made that a limit has no room for. Money is in USD.
+// asksPrompt reports whether a person decides on what the turn's prompt may cost.
+func (p TurnParked) asksPrompt() bool { return p.Spending != nil && p.Spending.Limit == LimitPrompt }
+
+// Spending is the question whether a call may be made that a limit has no room for, or a prompt into a cold session that may cost more
+// than LimitPrompt. Money is in USD.
 type Spending struct {
 	Limit SpendingLimit  `json:"limit"`
-	Used  provider.Money `json:"used"` // of Most: spent, and reserved by calls that run
+	Used  provider.Money `json:"used"` // of Most: spent, and reserved by calls that run; for LimitPrompt 0
 	Most  provider.Money `json:"most"`
-	Next  provider.Money `json:"next"` // what the next call may cost
+	Next  provider.Money `json:"next"` // what the next call may cost; for LimitPrompt, what the turn may cost
+
+	Quote *Quoted `json:"quote,omitempty"` // of the prompt, for LimitPrompt. Older builds never set it
+}
+
+// Quoted is what a prompt will cost, as a quote says. nil is not known.
+type Quoted struct {
+	Prompt  *QuotedPrompt `json:"prompt"`
+	Cost    *CostRange    `json:"cost"`                    // of the turn
+	Compact *CompactFirst `json:"compact_first,omitempty"` // nil: there is nothing to summarise
+}
+
+// QuotedPrompt is the prompt of the first call, in tokens.
+type QuotedPrompt struct {
+	Tokens  int          `json:"tokens"`
+	Low     int          `json:"tokens_low"`
+	High    int          `json:"tokens_high"`
+	Counted bool         `json:"counted"` // by the vendor; false: estimated
+	Read    *int         `json:"read"`
+	Write   *int         `json:"written"`
+	Paid    *int         `json:"paid"`
+	Parts   []QuotedPart `json:"parts"`
+}
+
+// QuotedPart is a part of a prompt, in tokens.
+type QuotedPart struct {
+	Part   provider.PromptPart `json:"part"`
+	Tokens int                 `json:"tokens"`
+	Read   *int                `json:"read"`
+	Write  *int                `json:"written"`
+	Paid   *int                `json:"paid"`
+}
+
+// CostRange is where a cost lies.
+type CostRange struct {
+	Low    provider.Cost `json:"low"`
+	Likely provider.Cost `json:"likely"`
+	High   provider.Cost `json:"high"`
+}
+
+// CompactFirst is what it costs to summarise earlier turns first. Cost includes the summary.
+type CompactFirst struct {
+	Messages int        `json:"messages"`
+	Tokens   int        `json:"tokens"` // of the prompt behind the summary
+	Summary  *CostRange `json:"summary_cost"`
+	Cost     *CostRange `json:"cost"`
 }
 
 // SpendingLimit is a limit at which a turn is parked. It has the name of its setting.
@@ -271,10 +321,11 @@ type SpendingLimit string
 const (
 	LimitDay        SpendingLimit = "max_day_cost"        // of all sessions in a day, which begins at midnight UTC
 	LimitUnattended SpendingLimit = "max_cost_unattended" // of all sessions since a person last wrote or approved something
+	LimitPrompt     SpendingLimit = "ask_above"           // of a prompt into a session whose cache is not known to be warm
 )
 
 // Words lists all of them.
-func (SpendingLimit) Words() []string { return provider.Words(LimitDay, LimitUnattended) }
+func (SpendingLimit) Words() []string { return provider.Words(LimitDay, LimitUnattended, LimitPrompt) }
 
 // Asked is a question about a call that waits for a person.
 type Asked struct {

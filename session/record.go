@@ -129,6 +129,9 @@ func (s *Session) Apply(e Entry) {
 				s.Options = nil
 			}
 		}
+		if b.AskAbove != nil {
+			s.AskAbove = b.AskAbove
+		}
 		if b.Title != nil {
 			s.Title = *b.Title
 		}

@@ -102,6 +102,10 @@ type Settings struct {
 	Options *provider.Options `json:"options,omitempty"` // nil: none; never changed once it is made
 
 	Storage provider.ThinkingStorage `json:"thinking_storage,omitempty"` // of thinking, fixed at the start; empty: full
+
+	// AskAbove is what a prompt into a cold session may cost, in USD, without a person's answer; 0: any amount; nil: as the config
+	// has it. Older builds never set it.
+	AskAbove *provider.Money `json:"ask_above,omitempty"`
 }
 
 // Asked are the options of the session.

@@ -16,6 +16,7 @@ type Turn struct {
 	Start    *TurnStart     // nil: it is queued, or was removed from the queue
 	End      *TurnEnd       // nil: it is queued or runs
 	Parked   *TurnParked    // nil: it is not parked. A parked turn counts as running
+	Agreed   bool           // a person allowed what its prompt may cost: see LimitPrompt
 	Into     TurnID         // the turn that took in its prompt, and has its message now; empty: none
 	Took     []TurnID       // turns whose prompts this one took in
 

@@ -152,6 +152,7 @@ type (
 		Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 		Deleted   bool                       `json:"deleted,omitempty"`
 		Fallbacks *[]session.Link            `json:"fallbacks,omitempty"`
+		AskAbove  *provider.Money            `json:"ask_above,omitempty"`
 	}
 	QueueUpdate struct {
 		Queue []Queued `json:"queue"`

@@ -4,5 +4,5 @@
 // milliseconds for a long conversation, so it runs anywhere else. The requests are those that the session would make: the next one,
 // the last one that a vendor has counted, and the one that would follow a compaction.
 //
-// Inside the package, files depend in one direction: forecast, counted.
+// Inside the package, files depend in one direction: quoted, forecast, counted.
 package forecast

@@ -68,7 +68,7 @@ var allowed = map[string][]string{
 		"agent/loaded", "agent/park", "agent/privacy", "agent/queue", "agent/quote", "agent/recall", "agent/relay", "agent/report", "agent/room",
 		"agent/structured", "agent/summary", "agent/suspect", "agent/tool/approval", "agent/tool/arguments", "agent/tool/toolhost", "agent/transcript",
 		"agent/watch", "provider", "provider/refusal", "registry", "registry/options", "session", "session/search", "session/tool"},
-	"rpc":          {"agent", "agent/egress", "agent/feed", "agent/quote", "agent/room", "agent/tool/toolhost", "agent/watch", "provider", "provider/quota", "registry", "rpc/acp", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/failure", "rpc/method", "rpc/service", "rpc/wire", "session", "session/search", "session/tool"},
+	"rpc":          {"agent", "agent/egress", "agent/feed", "agent/room", "agent/tool/toolhost", "agent/watch", "provider", "provider/quota", "registry", "rpc/acp", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/failure", "rpc/method", "rpc/service", "rpc/wire", "session", "session/search", "session/tool"},
 	"rpc/acp":      {"agent", "agent/feed", "agent/tool/approval", "agent/tool/toolhost", "provider", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/failure", "rpc/method", "rpc/service", "rpc/wire", "session", "session/tool"},
 	"rpc/service":  {"agent", "agent/egress", "agent/tool/arguments", "agent/tool/toolhost", "agent/watch", "provider", "provider/quota", "registry", "rpc/conn", "rpc/failure", "rpc/method", "rpc/wire", "session", "session/search", "session/tool"},
 	"rpc/wire":     {"agent", "agent/feed", "agent/tool/approval", "agent/watch", "provider", "registry", "rpc/conn", "rpc/failure", "rpc/method", "session", "session/tool"},

@@ -73,6 +73,8 @@ var sentinels = []struct {
 	{agent.ErrNotParked, &conn.Error{Code: conn.CodeNotFound, Kind: "not_parked", Message: "the turn is not parked: it runs, waits in the queue, or has ended"}},
 	{agent.ErrNoLimit, &conn.Error{Code: conn.CodeInvalidParams, Message: "raise: the turn is not parked at a limit that can be raised",
 		Data: map[string]any{"field": "raise"}}},
+	{agent.ErrNoCompaction, &conn.Error{Code: conn.CodeInvalidParams, Message: "compact_first: the turn is not parked with a question that offers it, or model_id is given too",
+		Data: map[string]any{"field": "compact_first"}}},
 	{agent.ErrAsked, &conn.Error{Code: conn.CodeBusy, Message: "the turn waits for the answer to a question; send confirm/answer"}},
 	{agent.ErrQueueFull, &conn.Error{Code: conn.CodeOverloaded, Message: agent.ErrQueueFull.Error()}},
 	{aside.ErrFull, &conn.Error{Code: conn.CodeOverloaded, Message: fmt.Sprintf("%d side questions of this session are running; wait for one to end", aside.Most)}},

@@ -36,6 +36,7 @@ type New struct {
 	OnOther   provider.OtherModel
 	Fallbacks *[]registry.FallbackModel // nil: those of the agent, or of the config
 	Egress    []string                  // labels of providers that the session may reach
+	AskAbove  *float64                  // USD; nil: that of the agent, or of the config
 	Rules     tool.Policy               // it makes the operator's stricter
 	Storage   provider.ThinkingStorage  // of thinking
 	Ephemeral bool                      // nothing of it is kept on disk
@@ -101,6 +102,9 @@ func (c Caller) Record(p New) (session.Session, error) {
 	if set.Egress, err = c.egress(p.Egress, named.Egress); err != nil {
 		return session.Session{}, err
 	}
+	if set.AskAbove, err = AskAbove("options.ask_above", cmp.Or(p.AskAbove, named.AskAbove)); err != nil {
+		return session.Session{}, err
+	}
 	title, err := ReadTitle(p.Title)
 	if err != nil {
 		return session.Session{}, err
@@ -142,4 +146,15 @@ func ReadTitle(text string) (string, error) {
 		return "", conn.InvalidParams("title", "is longer than %d characters", maxTitle)
 	}
 	return title, nil
+}
+
+// AskAbove reads an amount of USD that a client states in a member; nil: it states none. Errors are *[conn.Error].
+func AskAbove(member string, usd *float64) (*provider.Money, error) {
+	if usd == nil {
+		return nil, nil
+	}
+	if err := registry.CheckAskAbove(*usd); err != nil {
+		return nil, conn.InvalidParams(member, "%v", err)
+	}
+	return new(provider.MoneyOf(*usd)), nil
 }

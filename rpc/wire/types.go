@@ -31,6 +31,7 @@ type Session struct {
 	Egress    []string                   `json:"egress,omitempty"`           // labels of the providers that it may reach; absent: all
 	Storage   provider.ThinkingStorage   `json:"thinking_storage,omitempty"` // absent: full
 	Ephemeral bool                       `json:"ephemeral,omitempty"`        // it ends with the daemon
+	AskAbove  *provider.Money            `json:"ask_above,omitempty"`        // USD; absent: as the config has it
 	CWD       string                     `json:"cwd"`
 	Created   int64                      `json:"created"`
 	Updated   int64                      `json:"updated"`
@@ -66,7 +67,7 @@ func (w Session) WithDetails(st agent.State) Session {
 // NewSession shows a session whose next turn gets a model.
 func NewSession(s session.Session, model feed.Model) Session {
 	w := Session{ID: s.ID, Title: s.Title, Status: s.Status, Model: model, Level: model.Level,
-		Preferred: Preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, Fallbacks: fallbacks(s.Fallbacks), Egress: s.Egress, Storage: s.Storage, Ephemeral: s.Ephemeral, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage, WarmUntil: s.WarmUntil(),
+		Preferred: Preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, Fallbacks: fallbacks(s.Fallbacks), Egress: s.Egress, AskAbove: s.AskAbove, Storage: s.Storage, Ephemeral: s.Ephemeral, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage, WarmUntil: s.WarmUntil(),
 		Archived: s.Archived, OnTop: s.OnTop,
 		Metadata: maps.Clone(s.Metadata)}
 	if w.Metadata == nil {

@@ -11,6 +11,7 @@ export type Agent = {
 	fallbacks?: FallbackModel[];
 	egress?: string[];
 	compact_model?: string;
+	ask_above?: number;
 };
 
 export type AgentReasoning = {
@@ -555,6 +556,12 @@ export type Queued = {
 	text: string;
 };
 
+export type Quoted = {
+	prompt: QuotedPrompt | null;
+	cost: CostRange | null;
+	compact_first?: CompactFirst;
+};
+
 export type QuotedPart = {
 	part: PromptPart;
 	tokens: number;
@@ -676,6 +683,7 @@ export type Session = {
 	egress?: string[];
 	thinking_storage?: ThinkingStorage;
 	ephemeral?: boolean;
+	ask_above?: number;
 	cwd: string;
 	created: number;
 	updated: number;
@@ -709,6 +717,7 @@ export type SessionOptions = {
 	on_other_model?: OtherModel;
 	fallbacks?: FallbackModel[];
 	egress?: string[];
+	ask_above?: number;
 };
 
 export type SessionStatus = "idle" | "running" | "waiting" | "parked" | "held" | "damaged";
@@ -727,9 +736,10 @@ export type Spending = {
 	used: number;
 	most: number;
 	next: number;
+	quote?: Quoted;
 };
 
-export type SpendingLimit = "max_day_cost" | "max_cost_unattended";
+export type SpendingLimit = "max_day_cost" | "max_cost_unattended" | "ask_above";
 
 export type StopReason = "end_turn" | "max_tokens" | "tool_use" | "refusal" | "pause" | "cancelled" | "interrupted" | "error" | "limit" | "max_model_calls" | "output_mismatch";
 
@@ -1014,6 +1024,7 @@ export interface Methods {
 			fallbacks?: FallbackModel[];
 			egress?: string[];
 			compact_model?: string;
+			ask_above?: number;
 		};
 		result: {
 			agent: Agent | null;
@@ -1250,6 +1261,7 @@ export interface Methods {
 			turn_id: string;
 			model_id?: string;
 			raise?: number;
+			compact_first?: boolean;
 		};
 		result: {
 			turn_id: string;
@@ -1496,6 +1508,7 @@ export interface Methods {
 			on_other_model?: OtherModel;
 			options?: Options;
 			fallbacks?: FallbackModel[];
+			ask_above?: number;
 			archived?: boolean;
 			pinned?: boolean;
 		};
@@ -1812,6 +1825,7 @@ export interface Notifications {
 		status?: SessionStatus;
 		metadata?: Record<string, unknown>;
 		deleted?: boolean;
+		ask_above?: number;
 		fallbacks?: FallbackModel[];
 	};
 	queue_update: {

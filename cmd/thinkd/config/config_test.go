@@ -416,8 +416,8 @@ func TestConfigBroken(t *testing.T) {
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
 		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, on_other_model, fallbacks, egress, options, providers, dialects, models_dev, agents, serve, limits, tools, mcp_servers, telemetry, retention`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
-			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, max_day_cost, max_cost_unattended, compact_at\n" +
-				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, max_day_cost, max_cost_unattended, compact_at"},
+			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, max_day_cost, max_cost_unattended, ask_above, compact_at\n" +
+				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, max_day_cost, max_cost_unattended, ask_above, compact_at"},
 		{"unknown key of a provider", "[providers.anthropic]\nbase_uri = \"x\"",
 			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, login, reasoning_defaults, num_ctx, cache, context_management, egress, models`},
 		{"unknown key of a row", "[[providers.anthropic.models]]\nid = \"m\"\nthinking = { kind = \"effort\" }",
@@ -446,7 +446,7 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:2: agents.a.fallbacks.0.key: the name of a key has letters, digits, dots, dashes and underscores, at most 32, and is not a key`},
 		{"a label", "egress = [\"EU\"]", `FILE:1: egress: "EU" is not a label: a label has 1 to 40 lower-case letters, digits, dots, dashes and underscores`},
 		{"a provider's label", "[providers.anthropic]\negress = [\"\"]", `FILE:2: providers.anthropic.egress: "" is not a label: a label has 1 to 40 lower-case letters, digits, dots, dashes and underscores`},
-		{"agent's member", "[agents.reviewer]\nprompt = \"x\"", `FILE:2: agents.reviewer.prompt: unknown; here are known: model, system_prompt, thinking_level, reasoning, on_other_model, fallbacks, egress, compact_model, options`},
+		{"agent's member", "[agents.reviewer]\nprompt = \"x\"", `FILE:2: agents.reviewer.prompt: unknown; here are known: model, system_prompt, thinking_level, reasoning, on_other_model, fallbacks, egress, compact_model, ask_above, options`},
 		{"server's name", "[mcp_servers.\"a b\"]\ncommand = [\"x\"]", `FILE:1: mcp_servers.a b: a server's name is 1 to 32 letters, digits, _ and -, and begins with a letter or _`},
 		{"server without a place", "[mcp_servers.files]\ntools = [\"x\"]", `FILE:1: mcp_servers.files.command: missing; say which program the server is, or its url`},
 		{"server with two places", "[mcp_servers.files]\ncommand = [\"x\"]\nurl = \"http://127.0.0.1:1\"", `FILE:3: mcp_servers.files.url: cannot be combined with command; give one of them`},

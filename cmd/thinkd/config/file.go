@@ -215,6 +215,8 @@ type fileLimits struct {
 	MaxDayCost       *float64 `toml:"max_day_cost"`
 	MaxUnattended    *float64 `toml:"max_cost_unattended"`
 
+	AskAbove *float64 `toml:"ask_above"`
+
 	CompactAt *float64 `toml:"compact_at"`
 }
 

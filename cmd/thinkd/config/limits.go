@@ -76,7 +76,10 @@ func (src *source) limits(f fileLimits) (Limits, error) {
 	if err := src.amount("limits."+string(session.LimitDay), f.MaxDayCost, &l.Spending.Day); err != nil {
 		return l, err
 	}
-	return l, src.amount("limits."+string(session.LimitUnattended), f.MaxUnattended, &l.Spending.Unattended)
+	if err := src.amount("limits."+string(session.LimitUnattended), f.MaxUnattended, &l.Spending.Unattended); err != nil {
+		return l, err
+	}
+	return l, src.amount("limits."+string(session.LimitPrompt), f.AskAbove, &l.AskAbove)
 }
 
 // duration sets a length of time, if one is written.
