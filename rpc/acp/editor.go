@@ -165,7 +165,8 @@ type thread struct {
 	dir       string            // of the session
 	pending   []json.RawMessage // notifications without a form, for the next update
 	calls     map[string][]*toolCall
-	questions map[string]*question // by confirm id
+	questions map[string]*question // by confirm id, or by the id in spends
+	spends    string               // the id of the call as which the question about money was sent; empty: none is open
 	provider  string               // of the turn that runs
 	texts     map[int]bool         // blocks of text of the message that is being written
 	summary   string               // the id of a compaction that was sent and is not over

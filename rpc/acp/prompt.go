@@ -55,6 +55,7 @@ func prompt(ctx context.Context, e *Editor, p promptParams, reply method.Reply) 
 			return th.uncompact(ctx, reply)
 		}
 	}
+	e.Attend()
 	// The turn may be over before the agent's answer is here: the sender waits for the lock.
 	th.mu.Lock()
 	r, err := service.OnAgent(ctx, e, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
@@ -213,6 +214,7 @@ func steer(ctx context.Context, e *Editor, p steerParams) (steerResult, error) {
 	if err != nil {
 		return steerResult{}, err
 	}
+	e.Attend()
 	said.Steer = true
 	th.mu.Lock()
 	defer th.mu.Unlock()

@@ -133,6 +133,7 @@ func initialize(_ context.Context, e *Editor, p initializeParams) (initializeRes
 	e.greeted = true
 	e.name = wire.Characters(p.Client.Name, service.MaxClientName)
 	e.can = p.Capabilities
+	e.Attended = true // a person writes the prompts of an editor
 	e.server.config.Log.Debug("editor", "name", p.Client.Name, "version", p.Client.Version)
 	r := initializeResult{Version: 1, AuthMethods: []string{}, Agent: info{"thinkd", "thinkd", e.server.config.Version},
 		Meta: meta{"steering": map[string]any{"supported": true}}}

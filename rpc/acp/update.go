@@ -69,6 +69,11 @@ func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *feed.Subscr
 				return err
 			}
 		}
+		if t.Parked != nil && t.Parked.Spending != nil {
+			if err := th.spend(ctx, nil, t.ID, *t.Parked); err != nil {
+				return err
+			}
+		}
 	}
 	for {
 		u, err := sub.Next(ctx)
@@ -174,11 +179,22 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		if e.Why == session.ParkedApproval { // the question says so
 			return th.later(u)
 		}
+		if e.Spending != nil {
+			return th.spend(ctx, u, u.Turn, e)
+		}
 		return th.notice(ctx, u, "warning", parkedText(e))
-	case feed.QueueUpdate, feed.TurnResumed:
+	case feed.QueueUpdate:
 		return th.later(u)
+	case feed.TurnResumed:
+		if err := th.later(u); err != nil {
+			return err
+		}
+		return th.spent(ctx, u, "completed")
 	case feed.TurnEnd:
 		if err := th.later(u); err != nil {
+			return err
+		}
+		if err := th.spent(ctx, u, "failed"); err != nil {
 			return err
 		}
 		th.answer(u.Turn, &e, nil)
