@@ -228,7 +228,8 @@ class App {
 			preview: (model) => this.preview(session.id, full(model)),
 			parked: (turn_id) => ({
 				resume: (m) => session.resumeTurn(turn_id, m && full(m)),
-				raise: (usd) => this.client.call("turn/resume", { session_id: session.id, turn_id, raise: usd }),
+				raise: (usd) => session.resumeTurn(turn_id, { raise: usd }),
+				compact: () => session.resumeTurn(turn_id, { compact_first: true }),
 				models: () => this.picker.available(),
 				end: () => session.cancel(turn_id),
 			}),
@@ -253,6 +254,7 @@ class App {
 			running: (state) => {
 				this.running = state;
 				this.composer.run(state);
+				this.quote.again(); // for a draft, as after a reload
 			},
 			asks: (open) => {
 				const news = open > 0 && !this.sessions.asks;

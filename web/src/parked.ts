@@ -2,6 +2,7 @@ import type { Methods, Notifications, Spending } from "../../clients/typescript/
 import { button, h, say } from "./dom.js";
 import { twiceASecond } from "./frames.js";
 import { closePopover, popover } from "./popover.js";
+import { figures, range } from "./quote.js";
 import { duration, moment, money } from "./words.js";
 
 type Model = Methods["models/list"]["result"]["models"][number];
@@ -15,6 +16,8 @@ export interface Ways {
 	resume(model?: Model): Promise<unknown>;
 	/** Resumes a turn that waits at a budget, and raises that limit by an amount in USD. */
 	raise(usd: number): Promise<unknown>;
+	/** Summarises earlier turns, and then sends the prompt that waits for an answer. */
+	compact(): Promise<unknown>;
 	/** The models that the turn can resume with. */
 	models(): Model[];
 	end(): Promise<unknown>;
@@ -66,7 +69,8 @@ export class Parked {
 		const heading = h("h3", {}, this.heading(w));
 		const left = h("span", { "aria-hidden": "true" }); // the heading has the time: a countdown is not read aloud
 		const card = h("div", { class: "card warn", role: "group", "aria-label": "Parked turn" }, heading,
-			w.error && h("p", { class: "reason" }, w.error.message), w.spending && bar(w.spending), h("p", {}, left, consequence(w)), this.acts(w));
+			w.error && h("p", { class: "reason" }, w.error.message), w.spending && w.spending.limit !== "ask_above" && bar(w.spending), h("p", {}, left, consequence(w)),
+			w.spending?.quote && figures(w.spending.quote), this.acts(w));
 		const { until } = w;
 		if (!until || (w.why === "client" && w.resumes === "on_request")) return card;
 		const tick = () => {
@@ -87,7 +91,7 @@ export class Parked {
 			case "outage": return `Waiting for ${this.provider}${to}`;
 			case "approval": return "Waiting for your answer";
 			case "client": return resumes === "automatically" ? `Waiting${to}` : "Waiting for you";
-			case "budget": return spending ? `${budgets[spending.limit]} of ${usd(spending.most)} is nearly spent` : "Spend more?";
+			case "budget": return !spending ? "Spend more?" : spending.limit === "ask_above" ? `This prompt may cost up to ${usd(spending.next)}` : `${budgets[spending.limit]} of ${usd(spending.most)} is nearly spent`;
 		}
 	}
 
@@ -96,6 +100,11 @@ export class Parked {
 		if (w.why === "approval") return h("div", { class: "acts" }, end); // an answer resumes it
 		const { spending } = w;
 		if (w.why === "budget" && spending) {
+			if (spending.limit === "ask_above") {
+				const c = spending.quote?.compact_first;
+				return h("div", { class: "acts" }, button("Send it", "main", () => this.act(() => this.ways.resume())),
+					c && button(`Compact first: ${range(c.cost)}`, "", () => this.act(() => this.ways.compact())), h("span", { class: "sp" }), end);
+			}
 			return h("div", { class: "acts" }, button("Allow this step", "main", () => this.act(() => this.ways.resume())),
 				button(`Allow ${usd(spending.most)} more${spending.limit === "max_day_cost" ? " today" : ""}`, "", () => this.act(() => this.ways.raise(spending.most))), h("span", { class: "sp" }), end);
 		}
@@ -120,7 +129,7 @@ export class Parked {
 	}
 }
 
-const budgets: Record<Spending["limit"], string> = { max_day_cost: "Today’s budget", max_cost_unattended: "The budget while nobody is there" };
+const budgets: Record<Exclude<Spending["limit"], "ask_above">, string> = { max_day_cost: "Today’s budget", max_cost_unattended: "The budget while nobody is there" };
 
 function usd(amount: number): string {
 	return money({ amount, currency: "USD" });
@@ -138,6 +147,7 @@ function bar(s: Spending): HTMLElement {
 
 /** What makes the turn go on, and what happens meanwhile. */
 function consequence({ why, until, resumes, spending }: Wait): string {
+	if (spending?.limit === "ask_above") return `The vendor may no longer have this conversation in its cache. Prompts that may cost more than ${usd(spending.most)} wait for an answer. No tool is running.`;
 	if (why === "budget" && spending) return `${usd(spending.used)} spent, or reserved by calls that run. The next step may cost up to ${usd(spending.next)}, so it could pass the limit. No tool is running.`;
 	const stored = "What it has finished is stored. No tool is running.";
 	if (why === "approval") return `Your answer to the question resumes the turn. There is no time limit. ${stored}`;

@@ -45,6 +45,11 @@ export class QuoteLine {
 		this.timer = setTimeout(() => void this.load(text), wait);
 	}
 
+	/** Quotes what is written. */
+	again(): void {
+		this.typed(byId<HTMLTextAreaElement>("in").value.trim());
+	}
+
 	private async load(text: string): Promise<void> {
 		const session_id = this.around.session();
 		if (!session_id) return;
@@ -64,31 +69,31 @@ export class QuoteLine {
 		if (this.el.hidden) return;
 		const why = q.cache === "cold" ? "Cold session" : q.cache === "lost" ? "The cache is lost" : "Expensive prompt";
 		const again = q.prompt && q.prompt.paid !== null ? q.prompt.tokens - (q.prompt.read ?? 0) : q.prompt?.tokens;
-		const details = button("Details", "quiet", () => popover(details, "What the next prompt costs", this.details(q)));
+		const details = button("Details", "quiet", () => popover(details, "What the next prompt costs", h("div", {}, figures(q), q.cache_why ? h("p", { class: "fine" }, `${q.cache_why.charAt(0).toUpperCase()}${q.cache_why.slice(1)}.`) : undefined)));
 		details.setAttribute("aria-haspopup", "dialog");
 		details.setAttribute("aria-expanded", "false");
 		const compact = q.compact_first;
 		const first = button(compact ? `Compact first: ${range(compact.cost)}` : "", "", () => {
 			first.disabled = true;
 			say("Summarising earlier turns");
-			this.around.compact().then(() => this.typed(byId<HTMLTextAreaElement>("in").value.trim()), (error: Error) => say(error.message)).finally(() => (first.disabled = false));
+			this.around.compact().then(() => this.again(), (error: Error) => say(error.message)).finally(() => (first.disabled = false));
 		});
 		this.el.replaceChildren(h("span", {}, h("b", {}, `${why}: ${range(q.cost)}.`), again ? ` ${q.prompt?.counted ? "" : "~"}${count(again)} tokens are read anew.` : ""), h("span", { class: "sp" }), details, ...(compact && cheaper(compact.cost, q.cost) ? [first] : []));
 	}
+}
 
-	private details(q: Quote): HTMLElement {
-		const { prompt: p, compact_first: c } = q;
-		const names: Record<string, string> = { tools: "Tools", system: "System prompt", summary: "Summary", turns: "Turns", media: "Images and documents" };
-		const rows: [string, string][] = [];
-		for (const part of p?.parts ?? []) rows.push([names[part.part] ?? part.part, count(part.tokens)]);
-		if (p) {
-			rows.push(["Prompt, tokens", p.counted ? count(p.tokens) : `~${count(p.tokens)}`]);
-			rows.push(["Read from cache", known(p.read)], ["Written to cache", known(p.written)], ["At the usual price", known(p.paid)]);
-		}
-		rows.push(["Likely cost of the turn", q.cost ? money(q.cost.likely) : "unknown"], ["Cost in 95 of 100 turns", range(q.cost)]);
-		if (c) rows.push(["Compact first", range(c.cost)], ["… of that the summary", range(c.summary_cost)], ["… prompt behind it, tokens", `~${count(c.tokens)}`]);
-		return h("div", {}, h("dl", { class: "pairs num" }, ...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])), q.cache_why ? h("p", { class: "fine" }, `${q.cache_why.charAt(0).toUpperCase()}${q.cache_why.slice(1)}.`) : undefined);
+/** The figures of a quote: the prompt by parts, what it costs, and what it costs behind a summary. */
+export function figures({ prompt: p, cost, compact_first: c }: Pick<Quote, "prompt" | "cost" | "compact_first">): HTMLElement {
+	const names: Record<string, string> = { tools: "Tools", system: "System prompt", summary: "Summary", turns: "Turns", media: "Images and documents" };
+	const rows: [string, string][] = [];
+	for (const part of p?.parts ?? []) rows.push([names[part.part] ?? part.part, count(part.tokens)]);
+	if (p) {
+		rows.push(["Prompt, tokens", p.counted ? count(p.tokens) : `~${count(p.tokens)}`]);
+		rows.push(["Read from cache", known(p.read)], ["Written to cache", known(p.written)], ["At the usual price", known(p.paid)]);
 	}
+	rows.push(["Likely cost of the turn", cost ? money(cost.likely) : "unknown"], ["Cost in 95 of 100 turns", range(cost)]);
+	if (c) rows.push(["Compact first", range(c.cost)], ["… of that the summary", range(c.summary_cost)], ["… prompt behind it, tokens", `~${count(c.tokens)}`]);
+	return h("dl", { class: "pairs num" }, ...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
 
 /** Whether a turn would probably cost less. */
@@ -100,7 +105,7 @@ function known(n: number | null | undefined): string {
 	return n === null || n === undefined ? "unknown" : count(n);
 }
 
-function range(r: Range | null | undefined): string {
+export function range(r: Range | null | undefined): string {
 	if (!r) return "cost unknown";
 	const [low, high] = [money(r.low), money(r.high)];
 	return low === high ? low : `${low} to ${high}`;

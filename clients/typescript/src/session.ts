@@ -17,6 +17,8 @@ export type SessionUpdate = Update | Snapshot;
 
 type Prompt = Omit<Methods["session/prompt"]["params"], "session_id">;
 type Question = Omit<Methods["session/ask"]["params"], "session_id" | "ask_id">;
+type Resumption = Omit<Methods["turn/resume"]["params"], "session_id" | "turn_id">;
+type Quoted = Omit<Methods["session/quote"]["params"], "session_id">;
 type Addition = Omit<Methods["session/append"]["params"], "session_id">;
 
 /** A Session follows one conversation. {@link Client.newSession} and {@link Client.attach} create it. */
@@ -75,10 +77,19 @@ export class Session {
 		return (await this.client.call("session/cancel", params)).cancelled;
 	}
 
-	/** Resumes a parked turn, also with another model. Returns the turn that goes on: with another model it is a new one. */
-	async resumeTurn(turnId: string, modelId?: string): Promise<string> {
-		const params = { session_id: this.id, turn_id: turnId, ...(modelId && { model_id: modelId }) };
-		return (await this.client.call("turn/resume", params)).turn_id;
+	/**
+	 * Resumes a parked turn. `how` is the id of another model, or says more: `model_id` is another model. At a question about money, `raise` raises the limit by an
+	 * amount in USD, and `compact_first` summarises earlier turns first. Returns the turn that goes on: with another model it is a new one.
+	 */
+	async resumeTurn(turnId: string, how: string | Resumption = {}): Promise<string> {
+		const more = typeof how === "string" ? { model_id: how } : how;
+		return (await this.client.call("turn/resume", { session_id: this.id, turn_id: turnId, ...more })).turn_id;
+	}
+
+	/** Returns what the next prompt would cost. Nothing is sent to a vendor. */
+	async quote(prompt: string | Quoted = {}): Promise<Methods["session/quote"]["result"]> {
+		const params = typeof prompt === "string" ? { text: prompt } : prompt;
+		return this.client.call("session/quote", { session_id: this.id, ...params });
 	}
 
 	/** Ends the subscription. */
