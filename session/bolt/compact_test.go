@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/storetest"
 )
@@ -47,13 +48,13 @@ func TestCompactInUse(t *testing.T) {
 		t.Errorf("after a deletion: %v, %v", there, err)
 	}
 	var writers sync.WaitGroup
-	writers.Go(func() { // it ends by itself
+	writers.Go(testgo.Guard(t, func() { // it ends by itself
 		for n := range 50 {
 			if _, err := log.Append(t.Context(), storetest.Sealed(storetest.TurnA, storetest.MsgA, n+1, "meanwhile")); err != nil {
 				t.Error(err)
 			}
 		}
-	})
+	}))
 	before, after, err := b.Compact(t.Context())
 	writers.Wait()
 	if err != nil || before.Sessions != 3 || after.Sessions != 3 || after.Entries != before.Entries || before.Entries < 9 || after.Size >= before.Size {
@@ -140,16 +141,16 @@ func TestCompactAndBackup(t *testing.T) {
 	storetest.Add(t, b, storetest.ID(0), storetest.Said(storetest.TurnA, strings.Repeat("word ", rand.IntN(40_000))))
 	var all sync.WaitGroup
 	for range 4 {
-		all.Go(func() {
+		all.Go(testgo.Guard(t, func() {
 			if _, _, err := b.Compact(t.Context()); err != nil {
 				t.Error(err)
 			}
-		})
-		all.Go(func() {
+		}))
+		all.Go(testgo.Guard(t, func() {
 			if report, err := b.Check(t.Context()); err != nil || report.Sessions != 1 || len(report.Damaged) > 0 {
 				t.Errorf("%+v, %v", report, err)
 			}
-		})
+		}))
 	}
 	all.Wait()
 }
