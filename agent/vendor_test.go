@@ -37,6 +37,7 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 	// After a refusal a request may lack what was said last: on trial, or for good. What is left keeps its order.
 	lost := l.fake.refused
 	var before []string                          // of the turns before that of the last request
+	var course string                            // of the last request, see courseOf
 	efforts := make(map[string][]provider.Level) // in front of these, by model
 	summary := ""                                // that the last request had in place of what was said first, with pinned messages
 	for i, req := range l.fake.requests {
@@ -65,8 +66,8 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 			if err := inOrder(before, messages); err != nil {
 				return fmt.Errorf("request %d: %w", i, err)
 			}
-		} else if len(before) > len(messages) || !slices.Equal(before, messages[:len(before)]) {
-			return fmt.Errorf("request %d has not what was sent before (-before +now):\n%s", i, testgo.Excerpt(cmp.Diff(before, messages)))
+		} else if err := extends(before, messages, courseOf(req) == course); err != nil {
+			return fmt.Errorf("request %d: %w", i, err)
 		}
 		own := len(req.Messages) - 1
 		for own > 0 && (!strings.HasPrefix(asked(req.Messages[own]), "prompt") || steered[asked(req.Messages[own])]) {
@@ -77,7 +78,7 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 				return fmt.Errorf("request %d has a refused turn: %s", i, asked(m))
 			}
 		}
-		before = messages[:own]
+		before, course = messages[:own], courseOf(req)
 		if !req.Model.Thinking.InPlace || req.Decision.Control.Mode != provider.ModeEffort {
 			continue
 		}
@@ -88,6 +89,32 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 		efforts[model] = effort[:own]
 	}
 	return nil
+}
+
+// courseOf is the model whose changes of effort are in a request; empty if none can be.
+func courseOf(req *provider.Request) string {
+	if !transcript.Changes(req.Model, req.Decision) {
+		return ""
+	}
+	return req.Model.Ref()
+}
+
+// extends checks that a request begins with the messages of an earlier one. Two models may get changes of effort in different
+// places, and thus the messages that carry them.
+func extends(before, now []string, sameCourse bool) error {
+	if !sameCourse {
+		before, now = withoutCarriers(before), withoutCarriers(now)
+	}
+	if len(before) > len(now) || !slices.Equal(before, now[:len(before)]) {
+		return fmt.Errorf("it has not what was sent before (-before +now):\n%s", testgo.Excerpt(cmp.Diff(before, now)))
+	}
+	return nil
+}
+
+func withoutCarriers(messages []string) []string {
+	return slices.DeleteFunc(slices.Clone(messages), func(m string) bool {
+		return strings.Contains(m, transcript.GoOn) || strings.Contains(m, transcript.Proceed)
+	})
 }
 
 // inOrder checks that the prompts that two requests have in common stand in the same order. Answers say nothing here: one

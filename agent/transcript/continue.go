@@ -7,12 +7,14 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// goOn is the user's message in front of a turn that continues an answer, where the answer is not the beginning of the new one.
-const goOn = "Your answer above was cut off before its end. Continue it from exactly where it stops. Do not repeat what you have " +
+// GoOn is the user's message in front of a turn that continues an answer, where the answer is not the beginning of the new one.
+// Where nothing else would carry it, it also carries a change of effort, and is then sent to the model of that effort alone.
+const GoOn = "Your answer above was cut off before its end. Continue it from exactly where it stops. Do not repeat what you have " +
 	"already said, and do not run tools again whose results you have."
 
-// proceed is the user's message that carries a change of effort where a turn falls back to a model that was asked with another one before.
-const proceed = "Go on with the task."
+// Proceed is the user's message that carries a change of effort where a turn falls back to a model that was asked with another one
+// before.
+const Proceed = "Go on with the task."
 
 // Continue decides what becomes of each block if a turn is continued by a call with req, which needs the model, the decision and
 // the repairs. api says which thinking goes back; nil: none does. ok is false if nothing of the turn is left to continue: a summary
@@ -99,8 +101,8 @@ func cutAnswer(said []*session.Message) *session.Message {
 	return nil
 }
 
-// continuedAnswers are the answers that a later turn goes on from, or a later section of the same turn. Only what they said up to their last word is sent: the call that
-// continues was made with that, and later calls have the same prefix.
+// continuedAnswers are the answers that a later turn goes on from, or a later section of the same turn. Only what they said up to
+// their last word is sent: the call that continues was made with that, and later calls have the same prefix.
 func (to Recipient) continuedAnswers() map[session.MessageID]bool {
 	var all map[session.MessageID]bool
 	add := func(said []*session.Message) {

@@ -12,8 +12,9 @@ import (
 // Prompts that were never started, refused turns, the message that is being written, thinking that was cut off before it was
 // sealed, and what the model's provider refused are left out. The results of a reply's calls follow the reply directly, in the
 // order of the calls; a call without a result gets one. A turn that continues another one goes on from its last answer: either the two
-// answers are one message, or a message of the user's asks for the rest. So does a turn that falls back after its answer broke off. A change of effort precedes the turn that made it. The adapter leaves out
-// what else its API does not take, such as thinking at the end of an answer.
+// answers are one message, or a message of the user's asks for the rest. So does a turn that falls back after its answer broke off.
+// A change of effort precedes the turn that made it. The adapter leaves out what else its API does not take, such as thinking at
+// the end of an answer.
 func (to Recipient) Messages(model provider.Model, d provider.Decision) []provider.Message {
 	v, way := to.View, newCourse(model, d)
 	var messages []provider.Message
@@ -45,10 +46,10 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 			joins = joins && answered
 			switch {
 			case goesOn && !joins && (answered || effort != ""):
-				messages = append(messages, provider.Message{Role: provider.User, Effort: effort, Blocks: provider.Blocks{provider.Text{Text: goOn}}})
+				messages = append(messages, provider.Message{Role: provider.User, Effort: effort, Blocks: provider.Blocks{provider.Text{Text: GoOn}}})
 				effort = ""
 			case n > 0 && effort != "": // nothing may stand between calls and their results
-				messages = append(messages, provider.Message{Role: provider.User, Effort: effort, Blocks: provider.Blocks{provider.Text{Text: proceed}}})
+				messages = append(messages, provider.Message{Role: provider.User, Effort: effort, Blocks: provider.Blocks{provider.Text{Text: Proceed}}})
 				effort = ""
 			}
 			for _, m := range list {
