@@ -133,11 +133,16 @@ func (b *Store) checkSession(ctx context.Context, ref session.Ref) (entries int,
 
 // Check reads all of the store while it is in use: it makes a copy in the data directory, checks that, and removes it. It needs the room.
 func (b *Store) Check(ctx context.Context) (session.Report, error) {
+	done, err := b.takeTurn(ctx) // before the copy of another check is taken for one that was left behind
+	if err != nil {
+		return session.Report{}, err
+	}
+	defer done()
 	path := checkName(b.path)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of a check that was killed
 		return session.Report{}, err
 	}
-	report, err := b.Backup(ctx, path)
+	report, err := b.backup(ctx, path)
 	if err != nil {
 		return report, err
 	}
@@ -156,12 +161,26 @@ func partName(path string) string  { return path + ".part" }
 // While it copies, pages that are given up are not used again, so that the store's file may grow by what is written
 // meanwhile; and a file that outgrows its map of 1 GiB makes the writer wait for the end of the copy.
 func (b *Store) Backup(ctx context.Context, path string) (session.Report, error) {
+	done, err := b.takeTurn(ctx)
+	if err != nil {
+		return session.Report{}, err
+	}
+	defer done()
+	return b.backup(ctx, path)
+}
+
+// takeTurn waits until nobody else copies or rewrites the file. The caller calls done at its end.
+func (b *Store) takeTurn(ctx context.Context) (done func(), err error) {
 	select {
 	case b.copies <- struct{}{}:
-		defer func() { <-b.copies }()
+		return func() { <-b.copies }, nil
 	case <-ctx.Done():
-		return session.Report{}, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
+}
+
+// backup is Backup for a caller whose turn it is.
+func (b *Store) backup(ctx context.Context, path string) (session.Report, error) {
 	name, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // takes the name, and follows no link
 	if err != nil {
 		return session.Report{}, err

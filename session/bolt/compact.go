@@ -206,12 +206,11 @@ func (c *comparison) cursors(old, new *bbolt.Cursor, bucket func(name []byte) er
 // A store that is read-only is ErrReadOnly. If the new file has its name and the name cannot be made durable, the store becomes
 // read-only for good: a loss of power may bring the old file back, without what would be written from then on.
 func (b *Store) Compact(ctx context.Context) (before, after session.Report, err error) {
-	select {
-	case b.copies <- struct{}{}:
-		defer func() { <-b.copies }()
-	case <-ctx.Done():
-		return before, after, context.Cause(ctx)
+	done, err := b.takeTurn(ctx)
+	if err != nil {
+		return before, after, err
 	}
+	defer done()
 	over := make(chan struct{})
 	run := func() {
 		defer close(over)
