@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -153,29 +154,34 @@ var noise = []string{"preview", "exp", "experimental", "beta", "it", "instruct",
 // smaller are words of models that cost and can do less than their family.
 var smaller = []string{"lite", "mini", "nano", "micro", "small", "tiny", "air", "flash", "haiku"}
 
-var (
-	makerDot  = regexp.MustCompile(`^(?:[a-z]+\.)+([a-z])`)                    // us.anthropic.claude-…
-	bedrock   = regexp.MustCompile(`-v\d+(?::\d+)?$`)                          // …-v1:0
-	quantised = regexp.MustCompile(`[-_.:](?:ud-)?i?q\d(?:_[a-z0-9]+)*(\W|$)`) // -Q4_K_M
-	dashed    = regexp.MustCompile(`(?:^|-)(20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|1[0-2])-20\d\d|0\d-(?:0[1-9]|[12]\d|3[01]))(?:-|$)`)
-	joined    = regexp.MustCompile(`^(?:20\d{6}|2[3-9](?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|2[3-9](?:0[1-9]|1[0-2]))$`)
-	version   = regexp.MustCompile(`^00\d$`) // gemini-2.0-flash-001
-)
+// namePatterns are those of a model's id. They are compiled once, when the first id is read: most commands read none.
+var namePatterns = sync.OnceValue(func() (p struct {
+	makerDot, bedrock, quantised, dashed, joined, version *regexp.Regexp
+}) {
+	p.makerDot = regexp.MustCompile(`^(?:[a-z]+\.)+([a-z])`)                     // us.anthropic.claude-…
+	p.bedrock = regexp.MustCompile(`-v\d+(?::\d+)?$`)                            // …-v1:0
+	p.quantised = regexp.MustCompile(`[-_.:](?:ud-)?i?q\d(?:_[a-z0-9]+)*(\W|$)`) // -Q4_K_M
+	p.dashed = regexp.MustCompile(`(?:^|-)(20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|1[0-2])-20\d\d|0\d-(?:0[1-9]|[12]\d|3[01]))(?:-|$)`)
+	p.joined = regexp.MustCompile(`^(?:20\d{6}|2[3-9](?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|2[3-9](?:0[1-9]|1[0-2]))$`)
+	p.version = regexp.MustCompile(`^00\d$`) // gemini-2.0-flash-001
+	return p
+})
 
 // parseName reads a model's id. Every text is one.
 func parseName(id string) modelName {
 	var n modelName
+	is := namePatterns()
 	id = strings.ToLower(strings.TrimSpace(id))
 	maker, model, one := strings.Cut(id, "/")
 	if one && maker != "models" && !strings.ContainsAny(model, `/\`) {
 		n.maker = maker
 	}
 	id = id[strings.LastIndexAny(id, `/\`)+1:]
-	if bare := makerDot.ReplaceAllString(id, "$1"); bare != id {
-		id = bedrock.ReplaceAllString(bare, "")
+	if bare := is.makerDot.ReplaceAllString(id, "$1"); bare != id {
+		id = is.bedrock.ReplaceAllString(bare, "")
 	}
 	if id = strings.TrimSuffix(id, ".gguf"); strings.ContainsRune(id, 'q') {
-		id = quantised.ReplaceAllString(id, "$1")
+		id = is.quantised.ReplaceAllString(id, "$1")
 	}
 	id, tag, _ := strings.Cut(id, ":")
 	if strings.ContainsAny(tag, "0123456789") {
@@ -184,7 +190,7 @@ func parseName(id string) modelName {
 		n.tag = tag
 	}
 	id = strings.NewReplacer("_", "-", "@", "-", " ", "-", "+", "-plus-").Replace(id)
-	if at := dashed.FindStringSubmatchIndex(id); at != nil {
+	if at := is.dashed.FindStringSubmatchIndex(id); at != nil {
 		n.date = digits(id[at[2]:at[3]])
 		id = id[:at[2]] + id[at[3]:]
 	}
@@ -193,9 +199,9 @@ func parseName(id string) modelName {
 		switch {
 		case token == "latest":
 			n.latest = true
-		case joined.MatchString(token) && n.date == "" && len(words) > 0:
+		case is.joined.MatchString(token) && n.date == "" && len(words) > 0:
 			n.date = digits(token)
-		case version.MatchString(token), slices.Contains(noise, token):
+		case is.version.MatchString(token), slices.Contains(noise, token):
 		case strings.Trim(token, "0123456789") == "":
 			numbers = append(numbers, token)
 		default:
