@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,18 +57,25 @@ func TestKeeper(t *testing.T) {
 		begun := time.Now()
 		sessions := []session.Session{{ID: "old", Updated: begun.Add(-3 * day).UnixMilli()}, {ID: "followed", Updated: begun.Add(-3 * day).UnixMilli()},
 			{ID: "soon", Updated: begun.Add(-2*day + 90*time.Minute).UnixMilli()}, {ID: "young", Updated: begun.UnixMilli()}}
+		var mu sync.Mutex // of all that follows
+		lock := func() func() {
+			mu.Lock()
+			return mu.Unlock
+		}
 		var rounds []Round
 		due, idle := false, false
 		rewrites := 0
 		k := &Keeper{Rules: Rules{{OlderThan: 2 * day}},
 			Owners: func(context.Context) ([]session.Owner, error) { return []session.Owner{session.Operator}, nil },
 			List: func(_ context.Context, _ session.Owner, q session.Query) ([]session.Session, string, error) {
+				defer lock()()
 				if q.Cursor == "" {
 					return sessions[:1], "rest", nil
 				}
 				return sessions[min(1, len(sessions)):], "", nil
 			},
 			Delete: func(_ context.Context, ref session.Ref, expired func(session.Session) bool) (bool, error) {
+				defer lock()()
 				at := slices.IndexFunc(sessions, func(s session.Session) bool { return s.ID == ref.ID })
 				if !expired(sessions[at]) {
 					t.Errorf("%s is not expired", ref)
@@ -79,8 +87,16 @@ func TestKeeper(t *testing.T) {
 				due = true
 				return true, nil
 			},
-			Due: func() (bool, error) { return due, nil }, Idle: func() bool { return idle },
+			Due: func() (bool, error) {
+				defer lock()()
+				return due, nil
+			},
+			Idle: func() bool {
+				defer lock()()
+				return idle
+			},
 			Rewrite: func(context.Context) error {
+				defer lock()()
 				rewrites++
 				if rewrites == 1 {
 					return errors.New("the disk is full")
@@ -88,7 +104,10 @@ func TestKeeper(t *testing.T) {
 				due = false
 				return nil
 			},
-			Told: func(r Round) { rounds = append(rounds, r) },
+			Told: func(r Round) {
+				defer lock()()
+				rounds = append(rounds, r)
+			},
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		over := testgo.Go(t, func() { k.Run(ctx) })
@@ -96,6 +115,7 @@ func TestKeeper(t *testing.T) {
 			t.Helper()
 			time.Sleep(d)
 			synctest.Wait()
+			defer lock()()
 			all := 0
 			for _, r := range rounds {
 				all += r.Deleted
@@ -107,17 +127,19 @@ func TestKeeper(t *testing.T) {
 		step(0, 1, 1, 3)           // old
 		step(time.Hour+1, 1, 1, 3) // nothing
 		step(time.Hour, 2, 2, 2)   // soon
-		idle = true                //
+		mu.Lock()
+		idle = true
+		mu.Unlock()
 		step(time.Hour, 3, 2, 2)   // the rewrite fails
 		step(time.Hour, 4, 2, 2)   // and is done
 		step(5*time.Hour, 4, 2, 2) // nothing to do
+		stop()
+		<-over
 		if r := rounds[2]; r.Err == nil || r.Rewritten {
 			t.Errorf("a failed rewrite: %+v", r)
 		}
 		if r := rounds[3]; r.Err != nil || !r.Rewritten || rewrites != 2 {
 			t.Errorf("a rewrite: %+v, %d in all", r, rewrites)
 		}
-		stop()
-		<-over
 	})
 }
