@@ -205,3 +205,52 @@ func TestTakeoverInsideRound(t *testing.T) {
 		t.Errorf("refused: %+v", refused)
 	}
 }
+
+// Searches of the vendor go back as they came over pauses and later turns. The stand-in refuses results that are missing, changed or
+// without their call. A call whose answer was given up is left out.
+func TestServerToolsGoBack(t *testing.T) {
+	api, server := simulated(t)
+	var history []provider.Message
+	ask := func(text string, calls int) (last provider.StopReason) {
+		t.Helper()
+		history = append(history, providertest.User(text))
+		for range calls {
+			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: model("claude-opus-5-5", always), Messages: history,
+				Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeEffort, Effort: provider.High}}}))
+			if reply.Err != nil {
+				t.Fatal(reply.Err)
+			}
+			history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
+			if last = reply.Stop.Reason; last != provider.StopPause {
+				break
+			}
+		}
+		return last
+	}
+	results := func() (n int) {
+		for _, m := range history {
+			for _, b := range m.Blocks {
+				if tool, ok := b.(provider.ServerTool); ok && tool.Done {
+					if n++; tool.Name != "web_search" || tool.Text != "1 page" || len(tool.Sources) != 1 {
+						t.Errorf("result %+v", tool)
+					}
+				}
+			}
+		}
+		return n
+	}
+	if last := ask("Search. [[sim: stop=pause_turn]]", 3); last != provider.StopPause || results() != 2 {
+		t.Fatalf("stopped with %s after %d results", last, results())
+	}
+	for range 2 { // the last call of the first turn has no result
+		if last := ask("And now?", 3); last != provider.StopEndTurn {
+			t.Fatalf("stopped with %s", last)
+		}
+	}
+	if last := ask("Again. [[sim: stop=pause_turn]]", 2); last != provider.StopPause || results() != 3 {
+		t.Errorf("stopped with %s after %d results", last, results())
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
+	}
+}

@@ -47,6 +47,9 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 		// A pause always follows a call of the vendor's own tool: from that, the next request knows what it continues.
 		parts = append(parts[:len(parts):len(parts)], sim.Part{Kind: sim.ServerCall, Name: "web_search", Input: json.RawMessage(`{"query":"the simulator"}`)})
 	}
+	if found := c.found(); found != nil {
+		parts = append(found, parts...)
+	}
 	r.stop = "end_turn"
 	if c.edits.due {
 		block := []sim.Part{c.compaction(s)}

@@ -23,6 +23,10 @@ func (c *call) checkTurns() error {
 				return err
 			}
 		}
+		ends := i == len(c.turns)-1 || i == len(c.turns)-2 && !c.asks(i+1)
+		if err := t.checkServed(ends); err != nil {
+			return err
+		}
 		if err := t.answers(calls); err != nil {
 			return err
 		}
@@ -44,6 +48,12 @@ func (c *call) checkTurns() error {
 		return err
 	}
 	return c.checkMarks()
+}
+
+// asks reports whether a turn has anything of the user's but results of tools.
+func (c *call) asks(i int) bool {
+	_, ok := c.turns[i].prompt()
+	return ok
 }
 
 // calls returns the ids of a turn's tool calls and adds them to seen. An id that is in seen already is an error.
