@@ -127,7 +127,7 @@ type ServerTool struct {
 	Text    string          // what came of it, in at most MaxServerText bytes
 	Failed  bool
 	Sources []Citation // the pages that were found or read
-	State   State      // what the vendor wants back
+	State   State      // what the vendor wants back; a call that was cut off has none
 }
 
 // MaxServerText bounds the text of a [ServerTool]. All of a result is in its State.

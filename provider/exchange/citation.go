@@ -19,6 +19,22 @@ func Cite(list []provider.Citation, c provider.Citation) []provider.Citation {
 	return append(list, c)
 }
 
+// Page adds a page that a vendor's tool found or read. What is no address is left out.
+func Page(list []provider.Citation, url, title string) []provider.Citation {
+	if !strings.Contains(url, "://") {
+		return list
+	}
+	return Cite(list, provider.Citation{URL: url, Title: title})
+}
+
+// Pages says how many pages a vendor's search found.
+func Pages(n int) string {
+	if n == 1 {
+		return "1 page"
+	}
+	return fmt.Sprintf("%d pages", n)
+}
+
 // MaxAddress bounds the address of an image, in bytes.
 const MaxAddress = 8 << 10
 

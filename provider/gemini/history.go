@@ -77,7 +77,9 @@ type pending struct{ id, wireID, name string }
 // contents writes messages in the vendor's order: all calls of a step in one content of the model's, then all their
 // results, in the order of the calls, in one of the user's (docs: function-calling).
 func (h *history) contents(list []provider.Message) ([]content, error) {
-	list, h.elsewhere = replay.ServerTools(list, func(s provider.State) bool { return replay.Own(s, provider.Origin{API: wireAPI}) })
+	list, h.elsewhere = replay.ServerTools(list, func(s provider.State) bool {
+		return replay.Own(s, provider.Origin{API: wireAPI}) && h.takes(s.Origin.Model)
+	})
 	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, append([]string{"pdf", "audio", "video"}, replay.GeminiImages...)...)
 	out := []content{}
 	var open []pending
@@ -309,7 +311,7 @@ func (h *history) own(b provider.Block, s provider.State) ([]json.RawMessage, er
 			if !signed {
 				out = append(out, p)
 			}
-		case provider.Media:
+		case provider.Media, provider.ServerTool:
 			out = append(out, p)
 		default:
 			if gjson.GetBytes(p, "text").Str != "" || gjson.GetBytes(p, "functionCall").Exists() {

@@ -76,6 +76,9 @@ func (r *reply) finish() error {
 	if err := r.linkedImages(); err != nil {
 		return err
 	}
+	if err := r.unseen(); err != nil {
+		return err
+	}
 	s := &r.stop
 	s.Cited = r.lateSources()
 	s.Reason = r.end.stopReason(r.calls)

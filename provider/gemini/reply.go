@@ -26,6 +26,7 @@ type reply struct {
 	grounding gjson.Result        // the last groundingMetadata: of the text that ends next
 	texts     []said              // those that have ended
 	linked    []provider.Citation // images that are only addresses
+	served    served
 
 	stencil exchange.Stencil // of the chunk before, which was nothing but text of this kind:
 	kind    provider.BlockKind

@@ -200,7 +200,7 @@ func (r *reply) toolCall(p, call gjson.Result) error {
 	}
 	b := provider.ToolCall{ID: exchange.Valid(call.Get("id").Str), Name: exchange.Valid(call.Get("name").Str)}
 	if b.ID == "" {
-		b.ID = r.mint()
+		b.ID = r.mint("call", r.calls)
 	}
 	r.calls++
 	text := ""
@@ -222,7 +222,7 @@ func (r *reply) toolCall(p, call gjson.Result) error {
 }
 
 // mint makes an id for a call: the answer's name and the call's number in it, of letters that every vendor takes.
-func (r *reply) mint() string {
+func (r *reply) mint(kind string, number int) string {
 	name := strings.Map(func(c rune) rune {
 		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_' {
 			return c
@@ -232,7 +232,7 @@ func (r *reply) mint() string {
 	if name == "" || len(name) > 48 {
 		name = rand.Text()
 	}
-	return fmt.Sprintf("call_%s_%d", name, r.calls)
+	return fmt.Sprintf("%s_%s_%d", kind, name, number)
 }
 
 // state is the block's parts as the vendor sent them.

@@ -145,6 +145,9 @@ func (r *reply) candidate(c gjson.Result) (err error) {
 			token = value
 		case "groundingMetadata":
 			grounding = value
+			r.served.ground(value)
+		case "urlContextMetadata":
+			r.served.fetch(value)
 		}
 		return true
 	})
@@ -187,6 +190,9 @@ func (r *reply) part(p gjson.Result) error {
 	}
 	if media, ok := exchange.Decoded(p.Get("inlineData.mimeType").Str, p.Get("inlineData.data").Str); ok {
 		return r.media(p, media)
+	}
+	if isServed(p) && !thought {
+		return r.servedPart(p)
 	}
 	if address := p.Get("fileData.fileUri").Str; strings.HasPrefix(address, "http") && len(address) <= exchange.MaxAddress {
 		r.linked = append(r.linked, exchange.LinkedImage(address))

@@ -42,12 +42,9 @@ func serverTool(state provider.State) provider.ServerTool {
 func outcome(content gjson.Result) (text string, failed bool, pages []provider.Citation) {
 	if content.IsArray() {
 		for _, page := range content.Array() {
-			pages = cite(pages, page.Get("url").Str, page.Get("title").Str)
+			pages = exchange.Page(pages, page.Get("url").Str, page.Get("title").Str)
 		}
-		if len(pages) == 1 {
-			return "1 page", false, pages
-		}
-		return fmt.Sprintf("%d pages", len(pages)), false, pages
+		return exchange.Pages(len(pages)), false, pages
 	}
 	kind := content.Get("type").Str
 	switch {
@@ -55,7 +52,7 @@ func outcome(content gjson.Result) (text string, failed bool, pages []provider.C
 		return cmp.Or(content.Get("error_message").Str, content.Get("error_code").Str, kind), true, nil
 	case kind == "web_fetch_result":
 		title := content.Get("content.title").Str
-		return title, false, cite(nil, content.Get("url").Str, title)
+		return title, false, exchange.Page(nil, content.Get("url").Str, title)
 	case content.Get("return_code").Exists():
 		text = content.Get("stdout").Str + content.Get("stderr").Str
 		if code := content.Get("return_code").Int(); code != 0 {
@@ -66,11 +63,4 @@ func outcome(content gjson.Result) (text string, failed bool, pages []provider.C
 		return content.Get("content").Str, false, nil
 	}
 	return "", false, nil
-}
-
-func cite(pages []provider.Citation, url, title string) []provider.Citation {
-	if !strings.Contains(url, "://") {
-		return pages
-	}
-	return exchange.Cite(pages, provider.Citation{URL: url, Title: title})
 }

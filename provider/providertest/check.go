@@ -209,8 +209,8 @@ func checkBlock(open *openBlock, end provider.Block) error {
 		}
 		return checkArguments(grown, b)
 	case provider.ServerTool:
-		if b.State.IsZero() {
-			return errors.New("server tool without state")
+		if b.Done && b.State.IsZero() {
+			return errors.New("the result of a server tool without state")
 		}
 	case provider.Opaque:
 		if b.State.IsZero() {

@@ -230,9 +230,15 @@ func (h *history) write(e entry) error {
 			raw = `{"summary":[],` + strings.TrimPrefix(raw, "{")
 		}
 		h.input = append(h.input, json.RawMessage(raw))
-	case provider.Opaque, provider.ServerTool:
+	case provider.Opaque:
 		if raw { // without its reasoning it stays out as well: nobody but the vendor could miss it
 			h.input = append(h.input, json.RawMessage(e.item.Raw))
+		}
+	case provider.ServerTool: // without its reasoning it is refused, and says as text what came of it
+		if raw {
+			h.input = append(h.input, json.RawMessage(e.item.Raw))
+		} else {
+			h.input = append(h.input, message{"message", "assistant", []part{{Type: "output_text", Text: b.Plain(b.Input)}}})
 		}
 	case provider.Text:
 		switch {

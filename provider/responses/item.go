@@ -74,6 +74,8 @@ func (r *reply) tell(it *item, p *shown) error {
 		shell = provider.Thinking{Kind: thinkingKind(p.kind)}
 	case "function_call", "custom_tool_call":
 		shell = provider.ToolCall{ID: it.callID, Name: it.name}
+	case "web_search_call", "code_interpreter_call":
+		shell = provider.ServerTool{ID: it.id, Name: served[it.kind]}
 	default:
 		shell = provider.Opaque{}
 	}

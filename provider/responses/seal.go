@@ -85,6 +85,8 @@ func (r *reply) seal(it *item, object gjson.Result) error {
 		return r.sealCall(it, object, state)
 	case it.kind == "reasoning", it.kind == "message":
 		return r.sealParts(it, object, state)
+	case it.isServed():
+		return r.ran(it, object, state)
 	case state.IsZero():
 		return r.skipped("no end of an item of kind " + it.kind)
 	}

@@ -234,6 +234,9 @@ func (r *reply) added(index int64, object gjson.Result) error {
 	if it.isCall() && it.callID != "" && it.name != "" {
 		return r.tell(it, r.argument(it))
 	}
+	if it.isServed() {
+		return r.runs(it)
+	}
 	return r.Alive()
 }
 

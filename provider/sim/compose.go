@@ -25,6 +25,7 @@ type Ask struct {
 	NotesInThinking bool          // text before a call is sent as thinking
 
 	Output map[string]any // the schema of the answer; nil: it is prose
+	Served []string       // the tools that the vendor may run: web_search, code_execution
 
 	call *Part // the call that the request demands; see Force
 }
@@ -80,6 +81,7 @@ func (a *Answer) Compose(q Ask) []Part {
 		}
 		return append(append(parts, *call), more...)
 	}
+	parts = append(parts, w.served(a, q.Served)...)
 	text := a.Says
 	if q.Output != nil && text == "" {
 		text = string(strict.AppendCanonical(nil, w.example(q.Output, 0)))
@@ -91,6 +93,21 @@ func (a *Answer) Compose(q Ask) []Part {
 		parts = append(parts, Part{Kind: Text, Text: text})
 	}
 	return append(parts, a.media(text)...)
+}
+
+// served returns the calls of the vendor's own tools.
+func (w *writer) served(a *Answer, allowed []string) (parts []Part) {
+	add := func(n int, name, member, text string) {
+		for i := range n {
+			if slices.Contains(allowed, name) {
+				about := fmt.Sprintf("%s %s %d", text, w.topic(), i+1)
+				parts = append(parts, Part{Kind: ServerCall, Name: name, Input: fmt.Appendf(nil, `{"%s":%s}`, member, strict.AppendQuoted(nil, about))})
+			}
+		}
+	}
+	add(a.Searches, "web_search", "query", "about")
+	add(a.Programs, "code_execution", "code", "# about")
+	return parts
 }
 
 // exampleDepth limits the depth of an example, because a schema may contain itself.

@@ -38,6 +38,10 @@ var words = []word{
 		set: func(a *Answer, _ string) error { a.Image = true; return nil }},
 	{name: "sources", usage: "sources", help: "sources of the text; not over Ollama", bare: true,
 		set: func(a *Answer, _ string) error { a.Sources = true; return nil }},
+	{name: "search", usage: "search=N", help: "search the web N times on the vendor's servers, if the request allows it (1 to 20)",
+		set: func(a *Answer, v string) error { return positive(&a.Searches, v, 20) }},
+	{name: "code", usage: "code=N", help: "run N programs on the vendor's servers, if the request allows it (1 to 20)",
+		set: func(a *Answer, v string) error { return positive(&a.Programs, v, 20) }},
 	{name: "tool", usage: "tool=NAME", help: "call this tool with {\"about\": …}, even if the client does not offer it",
 		set: func(a *Answer, v string) error {
 			if !portable.ToolName().MatchString(v) {

@@ -23,6 +23,8 @@ type Answer struct {
 	Calls    int    // number of parallel calls in each round, each with the number of its part; 0: one, without a number
 	CallID   string // the id of the first call in each round; empty: made from the request
 	Says     string // all text outside thinking and calls; empty: composed
+	Searches int    // searches of the web by the vendor before the text, if the request allows them
+	Programs int    // programs that the vendor runs before the text, if the request allows it
 	Image    bool   // adds an image after the text, if the API has a form for it
 	Sources  bool   // adds pages that the text refers to, if the API has a form for them
 

@@ -17,7 +17,8 @@ type reply struct {
 	served  string // the model that the answer names
 	id      string
 	pieces  []piece
-	reason  string // finishReason
+	queries []string // of the vendor's search
+	reason  string   // finishReason
 	message string
 	cut     bool // the answer is cut off, so its end is not signed
 }
@@ -52,7 +53,9 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 				}
 				r.pieces = append(r.pieces, piece)
 			}
-		case sim.Call, sim.ServerCall:
+		case sim.ServerCall:
+			r.pieces = append(r.pieces, r.ranTool(p, i)...)
+		case sim.Call:
 			piece := piece{part: r.callPart(p, calls), output: sim.Tokens(p.Name + string(p.Input))}
 			if !signed && !p.Unsigned {
 				piece.part, signed = c.signed(piece.part), true
@@ -70,6 +73,9 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 		case sim.Raw:
 			var raw map[string]any
 			if err := json.Unmarshal(p.Raw, &raw); err == nil {
+				if c.model.signs && (raw["toolCall"] != nil || raw["toolResponse"] != nil) {
+					raw = c.signed(raw)
+				}
 				r.pieces = append(r.pieces, piece{part: raw, output: sim.Tokens(string(p.Raw))})
 			}
 		default:
@@ -86,6 +92,9 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 				r.pieces = append(r.pieces, piece{part: c.signed(map[string]any{"text": ""})})
 			}
 		}
+	}
+	if len(r.queries) > 0 {
+		r.pieces = append(r.pieces, piece{part: map[string]any{"text": ""}, found: r.searched()})
 	}
 	r.limit(a)
 	return r

@@ -16,6 +16,7 @@ type call struct {
 	budget    int    // -1: the model chooses
 	stops     []string
 	tools     map[string]map[string]any // name to schema
+	exposes   bool                      // parts of the vendor's own tools are in answers
 	force     string                    // a tool that must be called; "*": any
 	contents  []content
 	resume    int // deltas that an earlier request has returned

@@ -81,6 +81,9 @@ func (c *call) checkSignatures() error {
 		}
 	}
 	for i := range c.contents {
+		if err := c.checkServed(&c.contents[i], i == len(c.contents)-1); err != nil {
+			return err
+		}
 		first := true
 		for _, p := range c.contents[i].parts {
 			signature, _ := p["thoughtSignature"].(string)

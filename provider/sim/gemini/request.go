@@ -38,6 +38,9 @@ func (c *call) read(v any) error {
 	if err := c.readTools(tools, choice); err != nil {
 		return err
 	}
+	if err := c.checkServedTools(); err != nil {
+		return err
+	}
 	switch {
 	case c.ask.Output == nil:
 	case len(c.tools) > 0 && !c.model.signs:
@@ -181,6 +184,9 @@ func (c *call) readTools(list []any, choice any) error {
 	for i, v := range list {
 		f := strict.NewObject(fmt.Sprintf("tools[%d]", i), v)
 		functions := f.List("functionDeclarations")
+		if err := c.readServedTools(f); err != nil {
+			return err
+		}
 		if err := f.Done(); err != nil {
 			return err
 		}
@@ -222,7 +228,12 @@ func (c *call) readTools(list []any, choice any) error {
 		return nil
 	}
 	f := strict.NewObject("tool_config", choice)
-	config := strict.NewObject("tool_config.function_calling_config", f.Need("functionCallingConfig"))
+	c.exposes = f.Flag("includeServerSideToolInvocations")
+	calling := f.Take("functionCallingConfig")
+	if calling == nil {
+		return f.Done()
+	}
+	config := strict.NewObject("tool_config.function_calling_config", calling)
 	mode := config.Word("mode", false, "MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 	names := config.List("allowedFunctionNames")
 	if err := f.Done(); err != nil {

@@ -24,11 +24,12 @@ type reply struct {
 
 // output is an item of an answer.
 type output struct {
-	kind    string // reasoning, message, function_call, web_search_call, raw
+	kind    string // reasoning, message, function_call, web_search_call, code_interpreter_call, raw
 	id      string
 	parts   [][]string // the pieces of each part of a summary, of open reasoning, of a text or of arguments
 	name    string
 	callID  string
+	input   json.RawMessage // of a tool that the vendor runs
 	phase   string
 	refusal bool
 	endless bool
@@ -69,7 +70,7 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 			}
 			r.items = append(r.items, o)
 		case sim.ServerCall:
-			r.items = append(r.items, output{kind: "web_search_call"})
+			r.items = append(r.items, output{kind: servedKind(p.Name), input: p.Input})
 		case sim.Raw:
 			r.items = append(r.items, output{kind: "raw", raw: p.Raw})
 		default:
@@ -179,7 +180,13 @@ func (r *reply) name() {
 		case o.kind == "reasoning":
 			led, mark = i, "p"
 		}
+		if i > 0 && isServed(r.items[i-1].kind) {
+			mark += "s"
+		}
 		o.id = fmt.Sprintf("%s_%s%02d%s", idPrefixes[o.kind], r.seed, i, mark)
+		if isServed(o.kind) {
+			o.id += "x" + r.call.servedSeal(o.id, r.servedItem(o))
+		}
 		if r.call.door.copilot {
 			o.id = r.rotated(i, "done")
 		}
@@ -262,8 +269,10 @@ func (r *reply) item(o *output, variant int) any {
 		return m
 	case "function_call":
 		return map[string]any{"id": o.id, "type": "function_call", "call_id": o.callID, "name": o.name, "arguments": o.text(0), "status": status}
-	case "web_search_call":
-		return map[string]any{"id": o.id, "type": "web_search_call", "status": status, "action": map[string]any{"type": "search", "query": "the simulator"}}
+	case "web_search_call", "code_interpreter_call":
+		m := r.servedItem(o)
+		m["id"] = o.id
+		return m
 	}
 	part := map[string]any{"type": "output_text", "text": o.text(0), "annotations": annotations(o.pages)}
 	if o.refusal {
@@ -289,7 +298,8 @@ func (r *reply) usage() map[string]any {
 // response returns the object around the items.
 func (r *reply) response(status string, output []any, usage any) map[string]any {
 	m := map[string]any{
-		"id": "resp_" + r.seed.String(), "object": "response", "status": status, "model": r.served, "output": output,
+		"tool_usage": map[string]any{"web_search": map[string]any{"num_requests": r.searches()}},
+		"id":         "resp_" + r.seed.String(), "object": "response", "status": status, "model": r.served, "output": output,
 		"error": nil, "incomplete_details": nil, "usage": usage, "store": false,
 	}
 	if len(r.call.removed) > 0 && status != "in_progress" {

@@ -61,6 +61,8 @@ type call struct {
 	effort    string // the effort in effect
 	summary   bool
 	sealed    bool // the request asks for encrypted content
+	sources   bool // and for the pages of searches
+	outputs   bool // and for what programs printed
 	context   string
 	maxOutput int // 0: the model's
 	tools     map[string]map[string]any

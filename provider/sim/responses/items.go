@@ -12,7 +12,7 @@ import (
 
 // idPrefixes are the beginnings of the ids of items. Copilot's ids have none.
 var idPrefixes = map[string]string{"reasoning": "rs", "message": "msg", "function_call": "fc", "custom_tool_call": "ctc",
-	"web_search_call": "ws", "compaction": "cmp"}
+	"web_search_call": "ws", "code_interpreter_call": "ci", "compaction": "cmp"}
 
 // readInput checks each item alone.
 func (c *call) readInput(v any) error {
@@ -111,8 +111,10 @@ func (c *call) readItem(path string, v any) (item, error) {
 		} else if _, ok := f.Members["output"].(string); !ok {
 			f.Fail("output", "expected a string or a list")
 		}
-	case "web_search_call":
-		f.Take("action")
+	case "web_search_call", "code_interpreter_call":
+		if err := c.readServed(f, path, item); err != nil {
+			return item, err
+		}
 	case "compaction":
 		f.Text("encrypted_content", true)
 	case "configuration_update":
@@ -122,7 +124,7 @@ func (c *call) readItem(path string, v any) (item, error) {
 	case "item_reference":
 		return item, unresolved(item.id)
 	default:
-		return item, unfit(path+".type", "invalid_value", "Invalid value: '%s'. Supported values are: 'message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'web_search_call', 'compaction', and 'item_reference'.", kind)
+		return item, unfit(path+".type", "invalid_value", "Invalid value: '%s'. Supported values are: 'message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'web_search_call', 'code_interpreter_call', 'compaction', and 'item_reference'.", kind)
 	}
 	if err := f.Done(); err != nil {
 		return item, err

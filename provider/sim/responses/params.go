@@ -213,6 +213,8 @@ func (c *call) readState(f *strict.Object) error {
 			return unfit("include", "unsupported_value", "Encrypted content is not supported with this model.")
 		}
 		c.sealed = c.sealed || word == "reasoning.encrypted_content"
+		c.sources = c.sources || word == "web_search_call.action.sources"
+		c.outputs = c.outputs || word == "code_interpreter_call.outputs"
 	}
 	switch {
 	case f.Err != nil:
@@ -263,6 +265,13 @@ func (c *call) readTools(f *strict.Object) error {
 		path := fmt.Sprintf("tools[%d]", i)
 		t := strict.NewObject(path, v)
 		kind := t.Text("type", true)
+		if served, err := c.readServedTool(t, kind); served || err != nil {
+			if err != nil {
+				return err
+			}
+			c.tokens += sim.Tokens(string(strict.AppendCanonical(nil, t.Members)))
+			continue
+		}
 		if t.Err == nil && kind != "function" {
 			return unfit(path+".type", "", "the simulator does not imitate tools of type '%s'", kind)
 		}

@@ -11,9 +11,12 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// ledBy matches the id of an item that follows reasoning. The second group is the id of the reasoning without its prefix. The ids of
-// one answer have a common part, so the server does not have to remember which items belong together.
-var ledBy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]+_([0-9a-f]{24})[0-9]{2}r([0-9]{2})$`) })
+// ownID matches the ids of items. The groups are: the answer, the number of the item in it, the number of the reasoning that led to it,
+// "s" if the item before it is of a tool that the vendor ran, and the seal of such an item. So the server does not have to remember which
+// items belong together.
+var ownID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z]+_([0-9a-f]{24})([0-9]{2})(?:p|r([0-9]{2}))(s?)(?:x([0-9a-f]{16}))?$`)
+})
 
 // replay checks the items of earlier answers: encrypted content, and items that need each other. [docs: reasoning,
 // conversation-state]
@@ -41,6 +44,9 @@ func (c *call) replay(s sim.Sealer) error {
 			err = answer(item, calls, answered)
 		case item.output():
 			err = c.led(item, ids)
+		}
+		if err == nil && item.output() {
+			err = c.afterServed(n)
 		}
 		if err != nil {
 			return err
@@ -75,16 +81,16 @@ func answer(item item, calls map[string]item, answered map[string]bool) error {
 // led checks a rule of models that get their earlier reasoning: the item that follows reasoning must not come without it. Items
 // without an id are exempt.
 func (c *call) led(item item, ids map[string]bool) error {
-	found := ledBy().FindStringSubmatch(item.id)
-	if found == nil || !c.model.recalls {
+	found := ownID().FindStringSubmatch(item.id)
+	if found == nil || found[3] == "" || !c.model.recalls {
 		return nil
 	}
 	for id := range ids {
-		if core, ok := strings.CutPrefix(id, "rs_"+found[1]+found[2]); ok && len(core) <= 3 {
+		if core, ok := strings.CutPrefix(id, "rs_"+found[1]+found[3]); ok && len(core) <= 4 {
 			return nil
 		}
 	}
-	return unfit("input", "", "Item '%s' of type '%s' was provided without its required 'reasoning' item: 'rs_%s%sp'.", item.id, item.kind, found[1], found[2])
+	return unfit("input", "", "Item '%s' of type '%s' was provided without its required 'reasoning' item: 'rs_%s%sp'.", item.id, item.kind, found[1], found[3])
 }
 
 // replayReasoning opens the encrypted content of an item, and checks that the item and its place have not changed.

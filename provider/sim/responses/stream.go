@@ -92,6 +92,10 @@ func (s *stream) item(i int, o *output) error {
 			}
 		case "function_call":
 			start["arguments"] = ""
+		case "web_search_call":
+			delete(start, "action")
+		case "code_interpreter_call":
+			start["code"], start["outputs"] = "", []any{}
 		case "message":
 			start["content"] = []any{}
 		}
@@ -104,8 +108,8 @@ func (s *stream) item(i int, o *output) error {
 			return err
 		}
 	}
-	if o.kind == "web_search_call" {
-		if err := s.event("response.web_search_call.searching", map[string]any{"output_index": i, "item_id": s.itemID(i)}); err != nil {
+	if isServed(o.kind) {
+		if err := s.served(i, o); err != nil {
 			return err
 		}
 	}
