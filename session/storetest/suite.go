@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -20,6 +21,9 @@ import (
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
+
+// cases is for long forms of the tests: see docs/CONTRIBUTING.md.
+var cases = flag.Int("storecases", 1, "how many times as many random lists, changes and writes the tests of stores make")
 
 // Run tests what every store must do. open makes an empty store; Run closes it. The tests run in parallel, each with a store of
 // its own.
@@ -206,7 +210,7 @@ func testFilters(t *testing.T, s session.Sessions) {
 
 // testListWhole has sessions go to the head of the list, the last first, while others list them: each call has all of them.
 func testListWhole(t *testing.T, s session.Sessions) {
-	const n = 600
+	n := min(200**cases, 1000)
 	for i := range n {
 		Create(t, s, session.Session{ID: ID(i), Updated: int64(i)})
 	}
@@ -249,7 +253,7 @@ func testListWhole(t *testing.T, s session.Sessions) {
 // times of the changes are.
 func testListPages(t *testing.T, s session.Sessions) {
 	const n = 40
-	for seed := range uint64(20) {
+	for seed := range uint64(5 * *cases) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		q := session.Query{Limit: 1 + r.IntN(9), Filter: session.Filter{CWD: fmt.Sprint(seed)}}
 		want := make(map[session.ID]bool)
@@ -287,7 +291,7 @@ func testListPages(t *testing.T, s session.Sessions) {
 
 // testListFixed: a list has megabytes of no session.
 func testListFixed(t *testing.T, s session.Sessions) {
-	whole := session.Session{ID: ID(1), Title: "t", CWD: "/tmp", System: strings.Repeat("s", 1<<20), Status: session.Idle,
+	whole := session.Session{ID: ID(1), Title: "t", CWD: "/tmp", System: strings.Repeat("s", 1<<18), Status: session.Idle,
 		Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{}`)}, Effect: tool.Read}}}
 	Create(t, s, whole)
 	Add(t, s, whole.ID, session.Entry{Time: 7, Body: session.Setting{}})
@@ -319,7 +323,7 @@ func testAppend(t *testing.T, s session.Sessions) {
 		t.Errorf("last after nothing is %d, want 2", last)
 	}
 	for i := range 300 {
-		e := Sealed(TurnA, MsgA, i, strings.Repeat("word ", i))
+		e := Sealed(TurnA, MsgA, i, strings.Repeat("word ", i%100))
 		want = append(want, e)
 		if last := Add(t, s, id, e); last != uint64(len(want)) {
 			t.Fatalf("last is %d, want %d", last, len(want))
@@ -547,7 +551,8 @@ func testDelete(t *testing.T, s session.Sessions) {
 }
 
 func testConcurrent(t *testing.T, s session.Sessions) {
-	const sessions, writers, each = 8, 4, 20
+	const sessions, writers = 8, 4
+	each := 6 * *cases
 	logs := make([]session.Log, sessions)
 	for i := range sessions {
 		Create(t, s, session.Session{ID: ID(i)})

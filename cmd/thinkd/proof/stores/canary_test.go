@@ -3,6 +3,8 @@ package stores
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -10,10 +12,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp/otlptest"
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
@@ -38,121 +42,246 @@ var nameOf = regexp.MustCompile(`(full|opaque|none|memory)-[0-9]`)
 
 func canary(part, name string) string { return "canary of the " + part + " of " + name }
 
-// TestCanaries streams canaries in thinking, text and prompts, with calls of tools, over kills in the middle of thinking, changes of the
-// model, forks, exports and backups. No byte of what a session does not keep is in any file, and no vendor refuses a request.
+var canaryRounds = flag.Int("canaryrounds", 2, "how many rounds TestCanaries has; each ends with a kill")
+
+// TestCanaries streams canaries in thinking, text and prompts, with calls of tools, over kills in the middle of thinking that are
+// continued, changes of the model, forks, summaries, searches, exports and backups. No byte of what a session does not keep is in any file,
+// none of any session is in telemetry, and no vendor refuses a request.
+//
+// Each round prompts all sessions. The short form takes a fork of every second one, so that two rounds have a fork of each.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
-	vendor, env := proof.Simulator(t, sim.Config{})
-	for _, pair := range env { // the same stand-in speaks both APIs
-		if base, ok := strings.CutPrefix(pair, "ANTHROPIC_BASE_URL="); ok {
-			env = append(env, "OPENAI_API_KEY=sk-of-the-test", "OPENAI_BASE_URL="+base+"/v1")
-		}
-	}
-	vendor.ScriptFunc(func(r sim.Request) *sim.Answer {
-		names := nameOf.FindAllString(string(r.Body), -1)
-		if len(names) == 0 {
-			return nil
-		}
-		name := names[len(names)-1]
-		thought, said := strings.Repeat(canary("thinking", name)+". ", 40), canary("text", name)+"."
-		a := &sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: thought}, {Kind: sim.Text, Text: said}}}
-		last := r.Body[bytes.LastIndex(r.Body, []byte("Round")):]
-		switch {
-		case bytes.Contains(last, []byte("slowly")):
-			a.Pace = 50
-		case bytes.Contains(last, []byte("list the files")) && !bytes.Contains(last, []byte("result-of-the-tool")):
-			a.Parts = append(a.Parts, sim.Part{Kind: sim.Call, Name: "list_files"})
-		}
-		return a
-	})
-	data, out := t.TempDir(), t.TempDir()
-	p := proof.Start(t, data, env, "--log-level", "debug")
-	sessions := make([]string, len(kept))
-	streamed := make([]int, len(kept))
-	for round := range 3 {
+	c := newCanaries(t)
+	built := time.Now() // what comes before is mostly the build of the program
+	for round := range *canaryRounds {
+		c.start(round)
 		for i, k := range kept {
-			if sessions[i] == "" || k.name == "memory-1" {
-				params := map[string]any{"model_id": k.model, "thinking_level": "high", "display": "summarized", "tools": []any{map[string]any{
-					"name": "list_files", "description": "Lists files.", "input_schema": map[string]any{"type": "object"}}}}
-				for w := 0; w+1 < len(k.words); w += 2 {
-					if params[k.words[w]] = k.words[w+1]; k.words[w+1] == "true" {
-						params[k.words[w]] = true
-					}
-				}
-				var made struct {
-					ID string `json:"session_id"`
-				}
-				p.Must("session/new", params, &made)
-				sessions[i] = made.ID
-			} else {
-				p.Must("session/attach", map[string]any{"session_id": sessions[i]}, nil)
-			}
-			of := map[string]any{"session_id": sessions[i]}
+			c.open(i)
 			if round > 0 {
-				p.Must("model/set", map[string]any{"session_id": sessions[i], "model_id": []string{k.model, k.other}[round%2]}, nil)
+				c.p.Must("model/set", map[string]any{"session_id": c.sessions[i], "model_id": []string{k.model, k.other}[round%2]}, nil)
 			}
-			turn := p.Say(sessions[i], fmt.Sprintf("Round %d of %s, %s: list the files.", round, k.name, canary("prompt", k.name)))
-			begun := p.Wait("a call", func(u proof.Update) bool {
-				return u.Turn == turn && (u.Method == "tool_start" || u.Method == "turn_end")
-			})
-			var call struct {
-				ID string `json:"call_id"`
+			c.useTool(round, i)
+			made := []string{c.sessions[i]}
+			if (i+round)%2 == 0 || *canaryRounds > 2 {
+				made = append(made, c.fork(round, i))
 			}
-			if err := json.Unmarshal(begun.Raw, &call); err != nil || call.ID == "" {
-				t.Fatalf("%s, round %d: no call: %s %s %v", k.name, round, begun.Method, begun.Stop, begun.Error)
-			}
-			p.Must("tool/result", map[string]any{"session_id": sessions[i], "call_id": call.ID,
-				"content": []any{map[string]any{"type": "text", "text": "result-of-the-tool"}}}, nil)
-			if end := p.Wait("the end", proof.Ended(turn)); end.Stop != "end_turn" {
-				t.Fatalf("%s: the turn ends with %s: %v", k.name, end.Stop, end.Error)
-			}
-			var forked struct {
-				ID string `json:"session_id"`
-			}
-			p.Must("session/fork", of, &forked)
-			p.Must("session/attach", map[string]any{"session_id": forked.ID}, nil)
-			if end := p.Turn(forked.ID, fmt.Sprintf("Round %d of %s in a fork, %s.", round, k.name, canary("prompt", k.name))); end.Stop != "end_turn" {
-				t.Fatalf("%s: the fork ends with %s: %v", k.name, end.Stop, end.Error)
-			}
-			for _, id := range []string{sessions[i], forked.ID} {
-				var exported struct{ Text string }
-				p.Must("session/export", map[string]any{"session_id": id, "format": "markdown", "thinking": true}, &exported)
-				if !strings.Contains(exported.Text, canary("text", k.name)) || strings.Contains(exported.Text, canary("thinking", k.name)) != k.thinking && k.rest {
-					t.Errorf("%s: the export has %s", k.name, proof.Excerpt(exported.Text))
-				}
+			for _, id := range made {
+				c.read(i, id)
 			}
 		}
-		backup := filepath.Join(out, fmt.Sprintf("backup-%d", round))
-		if b, err := proof.Command(t, env, "--data", data, "sessions", "backup", backup).CombinedOutput(); err != nil {
+		backup := filepath.Join(c.out, fmt.Sprintf("backup-%d", round))
+		if b, err := proof.Command(t, c.env, "--data", c.data, "sessions", "backup", backup).CombinedOutput(); err != nil {
 			t.Fatalf("backup: %v: %s", err, b)
 		}
-		i := []int{3, 4, 1}[round] // a kill in the middle of thinking
-		p.Say(sessions[i], fmt.Sprintf("Round %d of %s, %s: think slowly.", round, kept[i].name, canary("prompt", kept[i].name)))
-		for _, u := range p.Seen() {
-			for j, k := range kept {
-				if strings.Contains(u.Delta+u.Text, canary("thinking", k.name)) {
-					streamed[j]++
-				}
-			}
-		}
-		proof.Moment(time.Duration(rand.IntN(900)) * time.Millisecond)
-		p.Kill()
-		scan(t, fmt.Sprintf("after kill %d", round), data, out)
-		if round < 2 {
-			p = proof.Start(t, data, env, "--log-level", "debug")
-			for _, id := range []string{sessions[0], sessions[1]} {
-				p.Must("session/state", map[string]any{"session_id": id}, nil)
-			}
-		}
+		c.kill(round)
+		scan(t, fmt.Sprintf("after kill %d", round), c.data, c.out)
 	}
 	for i, k := range kept {
-		if asked := k.thinking || strings.HasPrefix(k.name, "none") || k.name == "memory-1"; asked && streamed[i] == 0 {
+		if asked := k.thinking || strings.HasPrefix(k.name, "none") || k.name == "memory-1"; asked && c.streamed[i] == 0 {
 			t.Errorf("%s: no thinking came to the client: the test shows nothing", k.name)
 		}
 	}
-	for _, r := range vendor.Refusals() {
+	if c.continued == 0 {
+		t.Error("no turn was continued")
+	}
+	for _, r := range c.vendor.Refusals() {
 		t.Errorf("refused: %+v", r)
 	}
+	c.scanTelemetry()
+	t.Logf("%d rounds, %d turns continued, in %v", *canaryRounds, c.continued, time.Since(built).Round(time.Millisecond))
+}
+
+// canaries is the run of TestCanaries.
+type canaries struct {
+	t         *testing.T
+	vendor    *sim.Server
+	slow      atomic.Bool // answers come slowly, so that a kill meets one in the middle
+	collector otlptest.Collector
+	env       []string
+	data, out string
+
+	p         *proof.Process
+	sessions  []string
+	streamed  []int
+	continued int
+	killed    int // the session whose turn the last kill cut; -1: none
+}
+
+func newCanaries(t *testing.T) *canaries {
+	c := &canaries{t: t, data: t.TempDir(), out: t.TempDir(), sessions: make([]string, len(kept)), streamed: make([]int, len(kept)), killed: -1}
+	proof.Program(t)
+	c.vendor, c.env = proof.Simulator(t, sim.Config{})
+	for _, pair := range c.env { // the same stand-in speaks both APIs
+		if base, ok := strings.CutPrefix(pair, "ANTHROPIC_BASE_URL="); ok {
+			c.env = append(c.env, "OPENAI_API_KEY=sk-of-the-test", "OPENAI_BASE_URL="+base+"/v1")
+		}
+	}
+	c.env = append(c.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+proof.Serve(t, &c.collector), "OTEL_BSP_SCHEDULE_DELAY=1", "OTEL_METRIC_EXPORT_INTERVAL=300")
+	c.vendor.ScriptFunc(c.answer)
+	return c
+}
+
+// answer thinks and says the canaries of the session whose name the request has last.
+func (c *canaries) answer(r sim.Request) *sim.Answer {
+	names := nameOf.FindAllString(string(r.Body), -1)
+	if len(names) == 0 {
+		return nil
+	}
+	name := names[len(names)-1]
+	thought, said := strings.Repeat(canary("thinking", name)+". ", 40), canary("text", name)+"."
+	a := &sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: thought}, {Kind: sim.Text, Text: said}}}
+	last := r.Body[max(0, bytes.LastIndex(r.Body, []byte("Round"))):]
+	switch {
+	case c.slow.Load():
+		a.Pace = 3 // where thinking is omitted an answer has few deltas
+	case bytes.Contains(last, []byte("list the files")) && !bytes.Contains(last, []byte("result-of-the-tool")):
+		a.Parts = append(a.Parts, sim.Part{Kind: sim.Call, Name: "list_files"})
+	}
+	return a
+}
+
+// start runs the daemon. The turn that the last kill cut is continued, unless the session ended with the daemon.
+func (c *canaries) start(round int) {
+	c.p = proof.Start(c.t, c.data, c.env, "--log-level", "debug")
+	if c.killed < 0 || kept[c.killed].name == "memory-1" {
+		return
+	}
+	var on struct {
+		Turn string `json:"turn_id"`
+	}
+	of := map[string]any{"session_id": c.sessions[c.killed]}
+	c.p.Must("session/attach", of, nil)
+	if err := c.p.Call("session/continue", of, &on); err != nil {
+		if refused, _ := errors.AsType[*proof.CallError](err); refused == nil || refused.Code != 1001 {
+			c.t.Fatalf("%s: session/continue: %v", kept[c.killed].name, err)
+		}
+		return // the turn had ended before the kill
+	}
+	c.continued++
+	if end := c.p.Wait("the end of the continued turn", proof.Ended(on.Turn)); end.Stop != "end_turn" {
+		c.t.Fatalf("round %d: %s: the continued turn ends with %s: %v", round, kept[c.killed].name, end.Stop, end.Error)
+	}
+}
+
+// open makes a session, or attaches to it.
+func (c *canaries) open(i int) {
+	k := kept[i]
+	if c.sessions[i] != "" && k.name != "memory-1" {
+		c.p.Must("session/attach", map[string]any{"session_id": c.sessions[i]}, nil)
+		return
+	}
+	params := map[string]any{"model_id": k.model, "thinking_level": "high", "display": "summarized", "tools": []any{map[string]any{
+		"name": "list_files", "description": "Lists files.", "input_schema": map[string]any{"type": "object"}}}}
+	for w := 0; w+1 < len(k.words); w += 2 {
+		if params[k.words[w]] = k.words[w+1]; k.words[w+1] == "true" {
+			params[k.words[w]] = true
+		}
+	}
+	var made struct {
+		ID string `json:"session_id"`
+	}
+	c.p.Must("session/new", params, &made)
+	c.sessions[i] = made.ID
+}
+
+// useTool is a turn with a call of a tool.
+func (c *canaries) useTool(round, i int) {
+	k, id := kept[i], c.sessions[i]
+	turn := c.p.Say(id, fmt.Sprintf("Round %d of %s, %s: list the files.", round, k.name, canary("prompt", k.name)))
+	begun := c.p.Wait("a call", func(u proof.Update) bool {
+		return u.Turn == turn && (u.Method == "tool_start" || u.Method == "turn_end")
+	})
+	var call struct {
+		ID string `json:"call_id"`
+	}
+	if err := json.Unmarshal(begun.Raw, &call); err != nil || call.ID == "" {
+		c.t.Fatalf("%s, round %d: no call: %s %s %v", k.name, round, begun.Method, begun.Stop, begun.Error)
+	}
+	c.p.Must("tool/result", map[string]any{"session_id": id, "call_id": call.ID,
+		"content": []any{map[string]any{"type": "text", "text": "result-of-the-tool"}}}, nil)
+	if end := c.p.Wait("the end", proof.Ended(turn)); end.Stop != "end_turn" {
+		c.t.Fatalf("%s: the turn ends with %s: %v", k.name, end.Stop, end.Error)
+	}
+}
+
+// fork makes a fork, summarises it, and prompts it.
+func (c *canaries) fork(round, i int) string {
+	k := kept[i]
+	var forked struct {
+		ID string `json:"session_id"`
+	}
+	c.p.Must("session/fork", map[string]any{"session_id": c.sessions[i]}, &forked)
+	c.p.Must("session/attach", map[string]any{"session_id": forked.ID}, nil)
+	var compacted struct {
+		Compacted bool `json:"compacted"`
+	}
+	if c.p.Must("session/compact", map[string]any{"session_id": forked.ID}, &compacted); !compacted.Compacted {
+		c.t.Errorf("%s: nothing was summarised", k.name)
+	}
+	if end := c.p.Turn(forked.ID, fmt.Sprintf("Round %d of %s in a fork, %s.", round, k.name, canary("prompt", k.name))); end.Stop != "end_turn" {
+		c.t.Fatalf("%s: the fork ends with %s: %v", k.name, end.Stop, end.Error)
+	}
+	return forked.ID
+}
+
+// read looks at what clients can read of a session.
+func (c *canaries) read(i int, id string) {
+	k := kept[i]
+	thinking := k.thinking || !k.rest // a session in memory keeps all, while it is there
+	var exported struct{ Text string }
+	c.p.Must("session/export", map[string]any{"session_id": id, "format": "markdown", "thinking": true}, &exported)
+	if !strings.Contains(exported.Text, canary("text", k.name)) || strings.Contains(exported.Text, canary("thinking", k.name)) != thinking {
+		c.t.Errorf("%s: the export has %s", k.name, proof.Excerpt(exported.Text))
+	}
+	var summaries json.RawMessage
+	c.p.Must("session/summaries", map[string]any{"session_id": id}, &summaries)
+	if bytes.Contains(summaries, []byte(canary("thinking", k.name))) {
+		c.t.Errorf("%s: the summaries are %s", k.name, summaries)
+	}
+	for part, want := range map[string]bool{"thinking": thinking, "text": true, "prompt": true} {
+		var r struct{ Found []struct{ Hits int } }
+		c.p.Must("session/search", map[string]any{"session_id": id, "text": canary(part, k.name), "in": []string{"title", "prompt", "thought", "answer", "tool"}}, &r)
+		if (len(r.Found) > 0) != want {
+			c.t.Errorf("%s: a search for its %s finds %+v, want some: %v", k.name, part, r.Found, want)
+		}
+	}
+}
+
+// kill ends the daemon in the middle of a model's thinking.
+func (c *canaries) kill(round int) {
+	c.killed = []int{1, 3, 4, 0, 2, 5}[round%len(kept)]
+	k := kept[c.killed]
+	c.slow.Store(true)
+	turn := c.p.Say(c.sessions[c.killed], fmt.Sprintf("Round %d of %s, %s: think slowly.", round, k.name, canary("prompt", k.name)))
+	c.p.Wait("the answer", func(u proof.Update) bool { return u.Turn == turn && u.Method == "message_start" })
+	if *canaryRounds > 2 {
+		proof.Moment(time.Duration(rand.IntN(900)) * time.Millisecond)
+	}
+	for _, u := range c.p.Seen() {
+		for j, k := range kept {
+			if strings.Contains(u.Delta+u.Text, canary("thinking", k.name)) {
+				c.streamed[j]++
+			}
+		}
+	}
+	c.p.Kill()
+	c.slow.Store(false)
+}
+
+// scanTelemetry looks for the canaries of all sessions in what the daemon sent to the collector.
+func (c *canaries) scanTelemetry() {
+	taken, faults := c.collector.Requests()
+	bytes := 0
+	for _, r := range taken {
+		bytes += len(r.Body)
+		if strings.Contains(r.Body, "canary of the") {
+			c.t.Errorf("telemetry at %s has a canary: %s", r.Path, proof.Excerpt(r.Body))
+		}
+	}
+	if len(c.collector.Spans()) == 0 || len(faults) > 0 {
+		c.t.Errorf("%d requests of telemetry with %d spans, refused %v", len(taken), len(c.collector.Spans()), faults)
+	}
+	c.t.Logf("telemetry: %d requests, %d bytes", len(taken), bytes)
 }
 
 // scan looks for canaries in the raw bytes of all files.
