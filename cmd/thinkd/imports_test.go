@@ -79,7 +79,8 @@ var allowed = map[string][]string{
 	"rpc/network":  {"provider", "provider/durable", "rpc/conn", "rpc/method"},
 	"rpc/door":     {"rpc/conn"},
 
-	"provider/sim":           {"provider/sim/portable", "provider/sim/strict"},
+	"provider/sim":           {"provider/sim/portable", "provider/sim/schema", "provider/sim/strict"},
+	"provider/sim/schema":    {"provider/sim/strict"},
 	"provider/sim/portable":  {"provider/sim/strict"},
 	"provider/sim/messages":  {"provider/sim", "provider/sim/portable", "provider/sim/strict"},
 	"provider/sim/responses": {"provider/sim", "provider/sim/portable", "provider/sim/strict"},

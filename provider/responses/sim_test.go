@@ -127,7 +127,7 @@ func TestElsewhereAndBack(t *testing.T) {
 func TestRepairAgainstSimulator(t *testing.T) {
 	_, open := simulated(t)
 	api := open("openai", "sk-1")
-	req := provider.Request{Model: model("gpt-6.1-sol", provider.ControlEffort, true), Messages: []provider.Message{providertest.User("Hi [[sim: tool=read]]")},
+	req := provider.Request{Model: model("gpt-6.1-sol", provider.ControlEffort, true), Messages: []provider.Message{providertest.User("Hi [[sim: tool=read unchecked]]")},
 		Decision: control(provider.ModeEffort, provider.High, provider.Summarized)}
 	ask := func() providertest.Reply {
 		t.Helper()
@@ -225,7 +225,7 @@ func TestFaultsOfSimulator(t *testing.T) {
 	})
 	providertest.Stops(t, api, req, map[string]provider.StopReason{
 		"fault=noise": provider.StopEndTurn, "fault=whole": provider.StopEndTurn, "stop=refusal": provider.StopRefusal,
-		"stop=max_tokens": provider.StopMaxTokens, "tool=read": provider.StopToolUse,
+		"stop=max_tokens": provider.StopMaxTokens, "tool=read unchecked": provider.StopToolUse,
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -13,7 +14,8 @@ import (
 // Answer answers a request that has passed the checks of its face. It returns when the answer is sent, has broken off, or
 // the client has disconnected.
 func (ex *Exchange) Answer(d *Dialect, g Generation) {
-	marked, prompt, err := marker(g.Ask.Prompt)
+	steps, prompt, err := markers(g.Ask.Prompt)
+	marked, rounds, step := stepAt(steps, g.Ask.Rounds)
 	if err == nil && g.Takes != nil {
 		err = g.Takes(marked)
 	}
@@ -21,8 +23,8 @@ func (ex *Exchange) Answer(d *Dialect, g Generation) {
 		ex.Refuse(d, &MarkerError{err})
 		return
 	}
-	a := ex.server.scripts.next(*ex.entry, marked, g.Account, g.Ask.Prompt)
-	g.Ask.Prompt = prompt
+	a := ex.server.scripts.next(*ex.entry, marked, g.Account, fmt.Sprint(step, " ", g.Ask.Prompt))
+	g.Ask.Prompt, g.Ask.Rounds = prompt, rounds
 	for name, values := range a.Head {
 		ex.Header()[http.CanonicalHeaderKey(name)] = values
 	}

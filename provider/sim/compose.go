@@ -1,16 +1,19 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/thinkd/thinkd/provider/sim/schema"
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
@@ -24,8 +27,9 @@ type Ask struct {
 	ThinkingBlocks  int           // number of blocks of thinking; 0: one
 	NotesInThinking bool          // text before a call is sent as thinking
 
-	Output map[string]any // the schema of the answer; nil: it is prose
-	Served []string       // the tools that the vendor may run: web_search, code_execution
+	Tools  map[string]map[string]any // the schemas of the tools that the request offers, by name
+	Output map[string]any            // the schema of the answer; nil: it is prose
+	Served []string                  // the tools that the vendor may run: web_search, code_execution
 
 	call *Part // the call that the request demands; see Force
 }
@@ -56,14 +60,11 @@ func (a *Answer) Compose(q Ask) []Part {
 	call := q.call
 	var more []Part
 	if a.Tool != "" && q.Rounds < max(1, a.Rounds) && (call == nil || call.Name != a.Tool) {
-		about := `{"about":` + string(strict.AppendQuoted(nil, w.topic()))
-		call = &Part{Kind: Call, Name: a.Tool, Input: []byte(about + `}`)}
-		if a.Calls > 0 {
-			call.Input = fmt.Appendf(nil, `%s,"round":%d,"part":1}`, about, q.Rounds+1)
+		if wrong := a.wrongCall(q); wrong != "" {
+			return append(parts, Part{Kind: Text, Text: wrong})
 		}
-		for part := 2; part <= a.Calls; part++ {
-			more = append(more, Part{Kind: Call, Name: a.Tool, Input: fmt.Appendf(nil, `%s,"round":%d,"part":%d}`, about, q.Rounds+1, part)})
-		}
+		calls := w.calls(a, q)
+		call, more = &calls[0], calls[1:]
 	}
 	if call != nil && a.CallID != "" {
 		call.ID = a.CallID
@@ -84,7 +85,7 @@ func (a *Answer) Compose(q Ask) []Part {
 	parts = append(parts, w.served(a, q.Served)...)
 	text := a.Says
 	if q.Output != nil && text == "" {
-		text = string(strict.AppendCanonical(nil, w.example(q.Output, 0)))
+		text = string(strict.AppendCanonical(nil, schema.Example(q.Output, w.topic)))
 	}
 	if n := Default(a.Text, 160); text == "" && n > 0 {
 		text = w.answer(q.Prompt, n)
@@ -110,48 +111,58 @@ func (w *writer) served(a *Answer, allowed []string) (parts []Part) {
 	return parts
 }
 
-// exampleDepth limits the depth of an example, because a schema may contain itself.
-const exampleDepth = 8
-
-// example returns a value that fits the schema.
-func (w *writer) example(schema map[string]any, depth int) any {
-	if choice, ok := schema["enum"].([]any); ok && len(choice) > 0 {
-		return choice[0]
+// calls returns the calls that the answer requests.
+func (w *writer) calls(a *Answer, q Ask) (list []Part) {
+	tool := q.Tools[a.Tool]
+	properties, _ := tool["properties"].(map[string]any)
+	takes := func(name string) bool { return properties[name] != nil }
+	input := map[string]any{}
+	if len(tool) > 0 {
+		if made, ok := schema.Example(tool, w.topic).(map[string]any); ok {
+			input = made
+		}
 	}
-	if v, ok := schema["const"]; ok {
-		return v
+	if input["about"] == nil && (len(properties) == 0 || takes("about")) {
+		input["about"] = w.topic()
 	}
-	switch schema["type"] {
-	case "object":
-		object := map[string]any{}
-		properties, _ := schema["properties"].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			inner, _ := properties[name].(map[string]any)
-			if depth < exampleDepth && required(schema, name) {
-				object[name] = w.example(inner, depth+1)
+	for part := range max(1, a.Calls) {
+		for name, n := range map[string]int{"round": q.Rounds + 1, "part": part + 1} {
+			if a.Calls > 0 && (takes(name) || tool["additionalProperties"] != false) {
+				input[name] = json.Number(strconv.Itoa(n))
 			}
 		}
-		return object
-	case "array":
-		inner, _ := schema["items"].(map[string]any)
-		if inner == nil || depth >= exampleDepth {
-			return []any{}
+		call := Part{Kind: Call, Name: a.Tool, Input: a.Args}
+		if call.Input == nil {
+			call.Input = strict.AppendCanonical(nil, input)
 		}
-		return []any{w.example(inner, depth+1)}
-	case "integer", "number":
-		return json.Number("1")
-	case "boolean":
-		return true
-	case "null":
-		return nil
-	default:
-		return w.topic()
+		list = append(list, call)
 	}
+	return list
 }
 
-func required(schema map[string]any, name string) bool {
-	list, _ := schema["required"].([]any)
-	return slices.Contains(list, any(name))
+// wrongCall returns the text of the answer if the tool cannot be called as its marker requests; empty: it can.
+func (a *Answer) wrongCall(q Ask) string {
+	if !a.CheckTool {
+		return ""
+	}
+	const remedy = "Correct the marker in your prompt, or add the word unchecked to call the tool anyway."
+	tool, offered := q.Tools[a.Tool]
+	if !offered {
+		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(q.Tools)), ", "), "none")
+		return fmt.Sprintf("The simulator did not call %s: this request does not offer that tool. Tools of the request: %s. %s", a.Tool, names, remedy)
+	}
+	if a.Args == nil {
+		return ""
+	}
+	v, err := strict.Decode(a.Args)
+	if err == nil {
+		err = schema.Check(tool, v)
+	}
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("The simulator did not call %s: args do not fit the schema of the tool: %s. The schema: %s. %s",
+		a.Tool, strings.Replace(err.Error(), "the value", "the object", 1), cut(string(strict.AppendCanonical(nil, tool)), 2000), remedy)
 }
 
 // Default returns the number that a script requests, or usual if it requests none.

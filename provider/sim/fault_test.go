@@ -215,7 +215,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%s", got)
 			}
 		}},
-		{"tool=find", func(t *testing.T, h heard) {
+		{"tool=find unchecked", func(t *testing.T, h heard) {
 			m := simtest.Folded(t, simtest.Events(t, strings.NewReader(h.body)))
 			last := simtest.Get[obj](m, "content", len(simtest.Get[arr](m, "content"))-1)
 			if m["stop_reason"] != "tool_use" || last["name"] != "find" || simtest.Get[string](last, "input", "about") == "" {
@@ -477,8 +477,12 @@ func TestMarkerGrammar(t *testing.T) {
 		"stop=refusal category=rude":    "general_harms",
 		"rounds=3":                      "tool=NAME",
 		"calls=3":                       "tool=NAME",
+		"unchecked":                     "tool=NAME",
+		"tool=a args={":                 "must be a JSON object",
+		"tool=a args=null":              "must be a JSON object",
 		"retry_after=3":                 "a fault that has an HTTP status",
 		"]] [[sim: text=3":              "more than one marker",
+		"tool=a]] and [[sim: tool=a":    "more than one marker",
 		"thinking=3 ] text=4":           "at most once",
 		"fault=rate_limit retry_after=": "a number from 0",
 	} {

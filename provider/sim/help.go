@@ -19,7 +19,17 @@ Words of the marker:
 	for _, w := range words {
 		fmt.Fprintf(&b, "  %-14s %s\n", w.usage, w.help)
 	}
-	b.WriteString("\nFaults:\n\n")
+	b.WriteString(`
+Several markers that follow each other are the steps of one turn: a tool each, and at last the answer.
+
+  [[sim: tool=todo args={"items":[{"text":"Look","status":"doing"}]}]] [[sim: tool=run]] [[sim: text=40]]
+
+Each tool is called after the results of the one before. The last marker also describes the answer after its tool.
+If the request does not offer a tool, or args do not fit its schema, the answer is a text that says so.
+
+Faults:
+
+`)
 	line := " "
 	for _, f := range faults {
 		if len(line)+1+len(f) > 90 {

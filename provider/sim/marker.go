@@ -1,11 +1,14 @@
 package sim
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/thinkd/thinkd/provider/sim/portable"
 )
@@ -42,7 +45,7 @@ var words = []word{
 		set: func(a *Answer, v string) error { return positive(&a.Searches, v, 20) }},
 	{name: "code", usage: "code=N", help: "run N programs on the vendor's servers, if the request allows it (1 to 20)",
 		set: func(a *Answer, v string) error { return positive(&a.Programs, v, 20) }},
-	{name: "tool", usage: "tool=NAME", help: "call this tool with {\"about\": …}, even if the client does not offer it",
+	{name: "tool", usage: "tool=NAME", help: "call this tool; its arguments fit the schema that the client offers",
 		set: func(a *Answer, v string) error {
 			if !portable.ToolName().MatchString(v) {
 				return fmt.Errorf("a tool's name consists of letters, digits, _ and -")
@@ -50,6 +53,10 @@ var words = []word{
 			a.Tool = v
 			return nil
 		}},
+	{name: "args", usage: "args={…}", help: "the arguments of the call, as JSON; spaces are allowed",
+		set: func(a *Answer, v string) error { a.Args = json.RawMessage(v); return nil }},
+	{name: "unchecked", usage: "unchecked", help: "call it even if the client does not offer it, or args do not fit its schema", bare: true,
+		set: func(*Answer, string) error { return nil }},
 	{name: "rounds", usage: "rounds=N", help: "call the tool N times, one after the other",
 		set: func(a *Answer, v string) error { return positive(&a.Rounds, v, 1000) }},
 	{name: "calls", usage: "calls=N", help: "call it N times in one message, each time for another part (1 to 20)",
@@ -134,36 +141,130 @@ func positive(p *int, v string, most int) error {
 // MarkerOpen and MarkerClose enclose the words of a marker in a prompt.
 const MarkerOpen, MarkerClose = "[[sim:", "]]"
 
-// marker splits a prompt into the answer that its marker requests and the rest. The error for a wrong word lists the valid
-// ones.
-func marker(prompt string) (a Answer, rest string, err error) {
-	before, after, found := strings.Cut(prompt, MarkerOpen)
-	if !found {
-		return Answer{}, prompt, nil
+// run is a sequence of markers that only spaces and at most one line break separate: the steps of one turn.
+type run struct {
+	start, end int
+	markers    [][]string // the words of each marker
+}
+
+// runs finds the markers of a prompt.
+func runs(prompt string) (list []run, err error) {
+	for at := 0; ; {
+		next := strings.Index(prompt[at:], MarkerOpen)
+		if next < 0 {
+			return list, nil
+		}
+		between := prompt[at : at+next]
+		start := at + next
+		split, end, err := splitMarker(prompt, start+len(MarkerOpen))
+		if err != nil {
+			return nil, err
+		}
+		if last := len(list) - 1; last >= 0 && strings.TrimSpace(between) == "" && strings.Count(between, "\n") < 2 {
+			list[last].markers, list[last].end = append(list[last].markers, split), end
+		} else {
+			list = append(list, run{start, end, [][]string{split}})
+		}
+		at = end
 	}
-	body, after, closed := strings.Cut(after, MarkerClose)
-	if !closed {
-		return Answer{}, "", fmt.Errorf("sim: the marker %s has no %s", MarkerOpen, MarkerClose)
+}
+
+// splitMarker returns the words of the marker whose words begin at a place in the prompt, and the place behind the marker.
+func splitMarker(prompt string, at int) (list []string, end int, err error) {
+	for {
+		rest := strings.TrimLeftFunc(prompt[at:], unicode.IsSpace)
+		at = len(prompt) - len(rest)
+		if strings.HasPrefix(rest, MarkerClose) {
+			return list, at + len(MarkerClose), nil
+		}
+		n := strings.IndexFunc(rest, unicode.IsSpace)
+		if closing := strings.Index(rest, MarkerClose); n < 0 || closing >= 0 && closing < n {
+			n = closing
+		}
+		if value, ok := strings.CutPrefix(rest, "args="); ok { // the one word that may contain spaces and brackets
+			d := json.NewDecoder(strings.NewReader(value))
+			var v map[string]any
+			err := d.Decode(&v)
+			if err == nil && v == nil {
+				err = errors.New("it is null")
+			}
+			if err != nil {
+				return nil, 0, fmt.Errorf("sim: args in the marker must be a JSON object, such as args={\"path\":\"a.txt\"}: %w", err)
+			}
+			n = len("args=") + int(d.InputOffset())
+		}
+		if n < 0 {
+			return nil, 0, fmt.Errorf("sim: the marker %s has no %s", MarkerOpen, MarkerClose)
+		}
+		list = append(list, rest[:n])
+		at += n
 	}
-	if strings.Contains(after, MarkerOpen) {
-		return Answer{}, "", fmt.Errorf("sim: more than one marker in a prompt")
+}
+
+// LastMarked returns the latest of several prompts in one message, by their markers. Clients join prompts that have no answer if
+// the template of a host demands that roles alternate.
+func LastMarked(text string) string {
+	list, err := runs(text)
+	if err != nil || len(list) < 2 {
+		return text
 	}
+	return strings.TrimSpace(text[list[len(list)-2].end:])
+}
+
+// markers splits a prompt into the answers that its markers request, and the rest. The answers are the steps of one turn. The
+// error for a wrong word lists the valid ones.
+func markers(prompt string) (steps []Answer, rest string, err error) {
+	list, err := runs(prompt)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case len(list) == 0:
+		return nil, prompt, nil
+	case len(list) > 1:
+		return nil, "", fmt.Errorf("sim: more than one marker in a prompt, with text between them: markers of several steps follow each other directly")
+	}
+	for i, split := range list[0].markers {
+		a, err := marked(split)
+		if err != nil {
+			return nil, "", err
+		}
+		if a.Tool == "" && i < len(list[0].markers)-1 {
+			return nil, "", fmt.Errorf("sim: more than one marker in a prompt, and marker %d ends the turn: all except the last need tool=NAME", i+1)
+		}
+		steps = append(steps, a)
+	}
+	return steps, strings.TrimSpace(prompt[:list[0].start] + prompt[list[0].end:]), nil
+}
+
+// marked returns the answer that the words of one marker request.
+func marked(split []string) (a Answer, err error) {
 	seen := map[string]bool{}
-	for _, text := range strings.Fields(body) {
+	for _, text := range split {
 		name, value, valued := strings.Cut(text, "=")
 		i := slices.IndexFunc(words, func(w word) bool { return w.name == name })
 		if i < 0 || seen[name] || words[i].bare == valued {
-			return Answer{}, "", fmt.Errorf("sim: %q in the marker; its words, each at most once: %s", text, usages())
+			return Answer{}, fmt.Errorf("sim: %q in the marker; its words, each at most once: %s", text, usages())
 		}
 		seen[name] = true
 		if err := words[i].set(&a, value); err != nil {
-			return Answer{}, "", fmt.Errorf("sim: %q in the marker: %w", text, err)
+			return Answer{}, fmt.Errorf("sim: %q in the marker: %w", text, err)
 		}
 	}
-	if err := a.check(seen); err != nil {
-		return Answer{}, "", err
+	a.CheckTool = a.Tool != "" && !seen["unchecked"]
+	return a, a.check(seen)
+}
+
+// stepAt returns the answer that the steps request after a number of rounds of tools, the number of rounds that belong to this
+// step, and the number of the step. The last step also describes what follows its rounds.
+func stepAt(steps []Answer, rounds int) (a Answer, own, step int) {
+	for i, a := range steps {
+		if n := max(1, a.Rounds); rounds < n || i == len(steps)-1 {
+			return a, rounds, i
+		} else {
+			rounds -= n
+		}
 	}
-	return a, strings.TrimSpace(before + after), nil
+	return Answer{}, rounds, 0
 }
 
 // check refuses words that have no effect, because a test with such a word would not test what it seems to.
@@ -179,6 +280,8 @@ func (a *Answer) check(seen map[string]bool) error {
 		{"category", a.Stop == "refusal", "stop=refusal"},
 		{"rounds", a.Tool != "", "tool=NAME"},
 		{"calls", a.Tool != "", "tool=NAME"},
+		{"args", a.Tool != "", "tool=NAME"},
+		{"unchecked", a.Tool != "", "tool=NAME"},
 		{"retry_after", a.Fault.Refuses() && a.After == nil, "a fault that has an HTTP status"},
 	} {
 		if seen[need.word] && !need.met {

@@ -18,7 +18,13 @@ type Answer struct {
 	Text     *int   // approximate number of words; nil: 160
 	Blocks   int    // number of blocks of thinking; 0: one, or two at high levels
 	Redacted bool   // adds a block of withheld thinking
-	Tool     string // the tool to call before answering; the request need not offer it
+	Tool     string // the tool to call before answering
+
+	// Args are the arguments of Tool. Nil: values that fit the schema that the request offers, or {"about": …} without one.
+	// With CheckTool, the answer is a text that explains what is wrong if the request does not offer Tool or Args do not fit.
+	Args      json.RawMessage
+	CheckTool bool
+
 	Rounds   int    // number of calls of Tool, one after the other; 0: one
 	Calls    int    // number of parallel calls in each round, each with the number of its part; 0: one, without a number
 	CallID   string // the id of the first call in each round; empty: made from the request

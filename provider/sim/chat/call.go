@@ -544,21 +544,6 @@ func unansweredCalls(open map[string]bool) error {
 	return invalid("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following did not have response messages: %s", slices.Min(slices.Collect(maps.Keys(open))))
 }
 
-// lastMarked returns the latest of several prompts in one message, by their markers. Clients join prompts that have no answer if
-// the template of the host demands that roles alternate.
-func lastMarked(text string) string {
-	last := strings.LastIndex(text, sim.MarkerOpen)
-	if last < 0 {
-		return text
-	}
-	if before := strings.LastIndex(text[:last], sim.MarkerOpen); before >= 0 {
-		if _, rest, ok := strings.Cut(text[before:], sim.MarkerClose); ok {
-			return strings.TrimSpace(rest)
-		}
-	}
-	return text
-}
-
 // finish decides what to answer, after all messages were read.
 func (c *call) finish() error {
 	if c.tokens > window {
@@ -576,7 +561,7 @@ func (c *call) finish() error {
 	if start >= 0 {
 		c.ask.Prompt = c.turns[start].text
 		if c.host.turns {
-			c.ask.Prompt = lastMarked(c.ask.Prompt)
+			c.ask.Prompt = sim.LastMarked(c.ask.Prompt)
 		}
 	}
 	for _, t := range c.turns[start+1:] {
@@ -591,7 +576,8 @@ func (c *call) finish() error {
 	if c.ask.Rounds > 0 {
 		c.ask.ThinkingWords /= 3
 	}
-	c.ask.Force(c.force, c.tools)
+	c.ask.Tools = c.tools
+	c.ask.Force(c.force)
 	return nil
 }
 

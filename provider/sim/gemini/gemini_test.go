@@ -120,7 +120,7 @@ func TestGeminiRules(t *testing.T) {
 // A signature holds on its own part, at models of its generation.
 func TestGeminiSignatures(t *testing.T) {
 	s := sim.New(sim.Config{Now: simtest.November})
-	ask := simtest.Said("user", obj{"text": "Read. [[sim: tool=read]]"})
+	ask := simtest.Said("user", obj{"text": "Read. [[sim: tool=read unchecked]]"})
 	first := simtest.Generate(t, s, "gemini-3.8-flash", obj{"contents": arr{ask}})
 	var answer struct{ Candidates []struct{ Content obj } }
 	if err := json.Unmarshal([]byte(first.Body), &answer); err != nil || first.Status != 200 {

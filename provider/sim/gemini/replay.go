@@ -185,7 +185,8 @@ func (c *call) finish() {
 		}
 	}
 	c.ask.ThinkingWords, c.ask.ThinkingBlocks = c.amount(inLoop)
-	c.ask.Force(c.force, c.tools)
+	c.ask.Tools = c.tools
+	c.ask.Force(c.force)
 }
 
 // amount returns how much thinking the answer has for a level or a budget.

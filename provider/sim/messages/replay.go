@@ -192,7 +192,8 @@ func (c *call) finish() error {
 		c.ask.ThinkingWords, c.ask.ThinkingBlocks = c.amount(inLoop)
 	}
 	c.ask.NotesInThinking = c.model.narrates
-	c.ask.Force(c.force, c.tools)
+	c.ask.Tools = c.tools
+	c.ask.Force(c.force)
 	return nil
 }
 

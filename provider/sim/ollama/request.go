@@ -49,11 +49,27 @@ type request struct {
 	Tools  []struct {
 		Type     string `json:"type"`
 		Function struct {
-			Name       string         `json:"name"`
-			Parameters map[string]any `json:"parameters"`
+			Name       string     `json:"name"`
+			Parameters parameters `json:"parameters"`
 		} `json:"function"`
 	} `json:"tools"`
 	Messages []message `json:"messages"`
+}
+
+// parameters is the schema of a tool, with its numbers as text.
+type parameters map[string]any
+
+func (p *parameters) UnmarshalJSON(b []byte) error {
+	v, err := strict.Decode(b)
+	if err != nil {
+		return err
+	}
+	m, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return fmt.Errorf("json: cannot unmarshal %s into Go struct field .tools.function.parameters of type api.ToolFunctionParameters", b)
+	}
+	*p = m
+	return nil
 }
 
 type message struct {
@@ -210,6 +226,7 @@ func (c *call) readChat(list []message) error {
 		}
 	}
 	c.ask.Seed = c.context.With([]byte(c.model.id))
+	c.ask.Tools = c.tools
 	if !c.thinks {
 		return nil
 	}

@@ -201,7 +201,8 @@ func (c *call) finish(instructions string) error {
 	if c.thinks() {
 		c.ask.ThinkingWords, c.ask.ThinkingBlocks = c.amount(c.items[len(c.items)-1].answers())
 	}
-	c.ask.Force(c.force, c.tools)
+	c.ask.Tools = c.tools
+	c.ask.Force(c.force)
 	return nil
 }
 

@@ -149,7 +149,7 @@ func TestResponsesRules(t *testing.T) {
 // afterCall is a conversation after one answer with reasoning and a call; its last item is still to be given.
 func afterCall(t *testing.T, s http.Handler, path string, h http.Header, base obj) arr {
 	t.Helper()
-	first := simtest.Respond(t, s, path, h, simtest.With(base, "input", arr{obj{"role": "user", "content": "Read. [[sim: tool=read]]"}}, "reasoning", obj{"effort": "high", "summary": "auto"}))
+	first := simtest.Respond(t, s, path, h, simtest.With(base, "input", arr{obj{"role": "user", "content": "Read. [[sim: tool=read unchecked]]"}}, "reasoning", obj{"effort": "high", "summary": "auto"}))
 	if first.Status != 200 {
 		t.Fatalf("status %d: %s", first.Status, first.Body)
 	}
@@ -251,7 +251,7 @@ func TestResponsesStream(t *testing.T) {
 		h    http.Header
 		base obj
 	}{{"/v1/responses", nil, obj{}}, {"/responses", simtest.Editor, simtest.Copilot}, {"/backend-api/codex/responses", simtest.PlanHeader, simtest.Plan}, {"/v1/responses", nil, obj{"model": "gpt-open"}}} {
-		body := simtest.With(test.base, "input", "Read. [[sim: tool=read thinking=100 blocks=2]]", "reasoning", obj{"effort": "low", "summary": "auto"}, "stream", true)
+		body := simtest.With(test.base, "input", "Read it. [[sim: tool=read unchecked thinking=100 blocks=2]]", "reasoning", obj{"effort": "low", "summary": "auto"}, "stream", true)
 		r := simtest.Respond(t, s, test.path, test.h, body)
 		var done arr
 		ids, deltas := map[string]bool{}, 0
