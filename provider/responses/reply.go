@@ -67,6 +67,12 @@ type shown struct {
 
 func (it *item) isCall() bool { return it.kind == "function_call" || it.kind == "custom_tool_call" }
 
+// served names the tools of the vendor by the kind of their items. Items of its other tools are opaque.
+var served = map[string]string{"web_search_call": "web_search", "code_interpreter_call": "code_execution"}
+
+// isServed reports whether the vendor runs what the item says. Such an item has the call and its result.
+func (it *item) isServed() bool { return served[it.kind] != "" }
+
 func (it *item) last() *shown {
 	if len(it.parts) == 0 {
 		return nil

@@ -10,12 +10,6 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 )
 
-// served names the tools of the vendor by the kind of their items. Items of its other tools are opaque.
-var served = map[string]string{"web_search_call": "web_search", "code_interpreter_call": "code_execution"}
-
-// isServed reports whether the vendor runs what the item says. Such an item has the call and its result.
-func (it *item) isServed() bool { return served[it.kind] != "" }
-
 // runs begins the block of a tool that the vendor runs, once.
 func (r *reply) runs(it *item) error {
 	if it.last() == nil {

@@ -54,7 +54,13 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 				r.pieces = append(r.pieces, piece)
 			}
 		case sim.ServerCall:
-			r.pieces = append(r.pieces, r.ranTool(p, i)...)
+			parts, query := c.ran(p, fmt.Sprintf("%ss%d", r.id[:7], i))
+			for _, part := range parts {
+				r.pieces = append(r.pieces, piece{part: part, output: 8})
+			}
+			if query != "" {
+				r.queries = append(r.queries, query)
+			}
 		case sim.Call:
 			piece := piece{part: r.callPart(p, calls), output: sim.Tokens(p.Name + string(p.Input))}
 			if !signed && !p.Unsigned {
@@ -94,7 +100,7 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 		}
 	}
 	if len(r.queries) > 0 {
-		r.pieces = append(r.pieces, piece{part: map[string]any{"text": ""}, found: r.searched()})
+		r.pieces = append(r.pieces, piece{part: map[string]any{"text": ""}, found: searched(r.queries)})
 	}
 	r.limit(a)
 	return r

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -116,20 +115,6 @@ func (c *call) checkSignature(p map[string]any, signature string, wanted bool) e
 		return invalid("Thought signature is not valid.")
 	}
 	return nil
-}
-
-// digestPart returns the digest of a part without its signature.
-func digestPart(p map[string]any) string {
-	bare := maps.Clone(p)
-	delete(bare, "thoughtSignature")
-	return strict.DigestOf(string(strict.AppendCanonical(nil, bare)))
-}
-
-// signed returns a part with its signature.
-func (c *call) signed(p map[string]any) map[string]any {
-	out := maps.Clone(p)
-	out["thoughtSignature"], _ = c.sealer.Sign(sim.Seal{Kind: "gemini", Model: c.model.id, Text: digestPart(p)})
-	return out
 }
 
 // continuation marks a place in an answer: the number of deltas of the answer to exactly this request.

@@ -1,10 +1,8 @@
 package gemini
 
 import (
-	"encoding/json"
 	"fmt"
 
-	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
@@ -108,45 +106,4 @@ func (c *call) checkServedSignature(path, member string, p map[string]any) error
 		return invalid("%s: Thought signature is not valid.", path)
 	}
 	return nil
-}
-
-// ranTool has the pieces of a tool that the vendor runs.
-func (r *reply) ranTool(p sim.Part, n int) []piece {
-	var asked map[string]any
-	if json.Unmarshal(p.Input, &asked) != nil {
-		asked = map[string]any{}
-	}
-	id := fmt.Sprintf("%ss%d", r.id[:7], n)
-	var call, result map[string]any
-	switch {
-	case p.Name == "code_execution":
-		code := map[string]any{"language": "PYTHON", "code": asked["code"]}
-		out := map[string]any{"outcome": "OUTCOME_OK", "output": "42\n"}
-		if r.call.model.signs {
-			code["id"], out["id"] = id, id
-		}
-		call, result = map[string]any{"executableCode": code}, map[string]any{"codeExecutionResult": out}
-	default:
-		query, _ := asked["query"].(string)
-		r.queries = append(r.queries, query)
-		if !r.call.exposes {
-			return nil
-		}
-		call = map[string]any{"toolCall": map[string]any{"id": id, "toolType": "GOOGLE_SEARCH_WEB", "args": map[string]any{"queries": []any{query}}}}
-		result = map[string]any{"toolResponse": map[string]any{"id": id, "toolType": "GOOGLE_SEARCH_WEB", "response": map[string]any{"search_suggestions": "the simulator"}}}
-	}
-	if r.call.model.signs {
-		call, result = r.call.signed(call), r.call.signed(result)
-	}
-	return []piece{{part: call, output: sim.Tokens(string(p.Input))}, {part: result, output: 8}}
-}
-
-// searched is the metadata of the searches, which come with the end of the text. [docs: google-search]
-func (r *reply) searched() map[string]any {
-	queries := []any{}
-	for _, q := range r.queries {
-		queries = append(queries, q)
-	}
-	return map[string]any{"webSearchQueries": queries, "groundingChunks": []any{map[string]any{"web": map[string]any{"uri": "https://example.com/simulator", "title": "The simulator"}}},
-		"searchEntryPoint": map[string]any{"renderedContent": "<div></div>"}}
 }

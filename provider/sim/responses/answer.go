@@ -343,3 +343,38 @@ func annotations(pages []sim.Page) []any {
 	}
 	return list
 }
+
+// servedItem is the item of a tool that the vendor ran, without its id.
+func (r *reply) servedItem(o *output) map[string]any {
+	var asked map[string]any
+	if json.Unmarshal(o.input, &asked) != nil {
+		asked = map[string]any{}
+	}
+	if o.kind == "code_interpreter_call" {
+		code, _ := asked["code"].(string)
+		m := map[string]any{"type": o.kind, "status": "completed", "code": code, "container_id": "cntr_" + r.seed.String(), "outputs": any(nil)}
+		if r.call.outputs {
+			m["outputs"] = []any{map[string]any{"type": "logs", "logs": "42\n"}}
+		}
+		return m
+	}
+	query, _ := asked["query"].(string)
+	if query == "" {
+		query = "the simulator"
+	}
+	action := map[string]any{"type": "search", "query": query, "queries": []any{query}}
+	if r.call.sources {
+		action["sources"] = []any{map[string]any{"type": "url", "url": "https://example.com/simulator"}}
+	}
+	return map[string]any{"type": o.kind, "status": "completed", "action": action}
+}
+
+// searches is the number of searches that are charged. [SDK: Response.ToolUsage]
+func (r *reply) searches() (n int) {
+	for _, o := range r.items {
+		if o.kind == "web_search_call" {
+			n++
+		}
+	}
+	return n
+}

@@ -43,3 +43,8 @@ func errorObject(e *sim.Error) map[string]any {
 	}
 	return map[string]any{"message": e.Text, "type": e.Kind, "param": null(e.Param), "code": null(e.Code)}
 }
+
+// unresolved returns the refusal of an id instead of an item: this server stores no items.
+func unresolved(id string) error {
+	return &sim.Error{Status: 404, Kind: "invalid_request_error", Param: "input", Text: fmt.Sprintf("Item with id '%s' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id)}
+}

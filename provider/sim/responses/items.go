@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/sim/portable"
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
@@ -209,11 +208,6 @@ func (c *call) readParts(path, role string, list []any) error {
 		}
 	}
 	return nil
-}
-
-// unresolved returns the refusal of an id instead of an item: this server stores no items.
-func unresolved(id string) error {
-	return &sim.Error{Status: 404, Kind: "invalid_request_error", Param: "input", Text: fmt.Sprintf("Item with id '%s' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id)}
 }
 
 // said returns the text of a message.

@@ -2,21 +2,12 @@ package responses
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
-
-// ownID matches the ids of items. The groups are: the answer, the number of the item in it, the number of the reasoning that led to it,
-// "s" if the item before it is of a tool that the vendor ran, and the seal of such an item. So the server does not have to remember which
-// items belong together.
-var ownID = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-z]+_([0-9a-f]{24})([0-9]{2})(?:p|r([0-9]{2}))(s?)(?:x([0-9a-f]{16}))?$`)
-})
 
 // replay checks the items of earlier answers: encrypted content, and items that need each other. [docs: reasoning,
 // conversation-state]

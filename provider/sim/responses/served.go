@@ -1,11 +1,12 @@
 package responses
 
 import (
-	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
@@ -21,6 +22,13 @@ func servedKind(name string) string {
 }
 
 func isServed(kind string) bool { return kind == "web_search_call" || kind == "code_interpreter_call" }
+
+// ownID matches the ids of items. The groups are: the answer, the number of the item in it, the number of the reasoning that led to it,
+// "s" if the item before it is of a tool that the vendor ran, and the seal of such an item. So the server does not have to remember which
+// items belong together.
+var ownID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z]+_([0-9a-f]{24})([0-9]{2})(?:p|r([0-9]{2}))(s?)(?:x([0-9a-f]{16}))?$`)
+})
 
 // readServedTool checks a tool that the vendor runs. It reports whether the tool is one. [docs: tools-web-search, tools-code-interpreter;
 // SDK: WebSearchTool, Tool.CodeInterpreter]
@@ -120,50 +128,4 @@ func (c *call) afterServed(n int) error {
 		}
 	}
 	return unfit("input", "", "Item '%s' of type '%s' was provided without the item of the tool that it followed.", c.items[n].id, c.items[n].kind)
-}
-
-// servedItem is the item of a tool that the vendor ran, without its id.
-func (r *reply) servedItem(o *output) map[string]any {
-	var asked map[string]any
-	if json.Unmarshal(o.input, &asked) != nil {
-		asked = map[string]any{}
-	}
-	if o.kind == "code_interpreter_call" {
-		code, _ := asked["code"].(string)
-		m := map[string]any{"type": o.kind, "status": "completed", "code": code, "container_id": "cntr_" + r.seed.String(), "outputs": any(nil)}
-		if r.call.outputs {
-			m["outputs"] = []any{map[string]any{"type": "logs", "logs": "42\n"}}
-		}
-		return m
-	}
-	query, _ := asked["query"].(string)
-	if query == "" {
-		query = "the simulator"
-	}
-	action := map[string]any{"type": "search", "query": query, "queries": []any{query}}
-	if r.call.sources {
-		action["sources"] = []any{map[string]any{"type": "url", "url": "https://example.com/simulator"}}
-	}
-	return map[string]any{"type": o.kind, "status": "completed", "action": action}
-}
-
-// searches is the number of searches that are charged. [SDK: Response.ToolUsage]
-func (r *reply) searches() (n int) {
-	for _, o := range r.items {
-		if o.kind == "web_search_call" {
-			n++
-		}
-	}
-	return n
-}
-
-// served sends the progress of a tool that the vendor runs.
-func (s *stream) served(i int, o *output) error {
-	for _, word := range map[string][]string{"web_search_call": {"in_progress", "searching", "completed"},
-		"code_interpreter_call": {"in_progress", "interpreting", "completed"}}[o.kind] {
-		if err := s.event("response."+o.kind+"."+word, map[string]any{"output_index": i, "item_id": s.itemID(i)}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

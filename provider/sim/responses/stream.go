@@ -243,3 +243,14 @@ func (s *stream) event(name string, v map[string]any) error {
 	s.buf = sim.AppendEvent(s.buf[:0], name, v)
 	return s.Send(s.buf)
 }
+
+// served sends the progress of a tool that the vendor runs.
+func (s *stream) served(i int, o *output) error {
+	for _, word := range map[string][]string{"web_search_call": {"in_progress", "searching", "completed"},
+		"code_interpreter_call": {"in_progress", "interpreting", "completed"}}[o.kind] {
+		if err := s.event("response."+o.kind+"."+word, map[string]any{"output_index": i, "item_id": s.itemID(i)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
