@@ -95,7 +95,8 @@ func TestCanaries(t *testing.T) {
 type canaries struct {
 	t         *testing.T
 	vendor    *sim.Server
-	slow      atomic.Bool // answers come slowly, so that a kill meets one in the middle
+	slow      atomic.Bool   // answers come slowly, so that a kill meets one in the middle
+	asked     chan struct{} // a token when such an answer begins
 	collector otlptest.Collector
 	env       []string
 	data, out string
@@ -108,7 +109,7 @@ type canaries struct {
 }
 
 func newCanaries(t *testing.T) *canaries {
-	c := &canaries{t: t, data: t.TempDir(), out: t.TempDir(), sessions: make([]string, len(kept)), streamed: make([]int, len(kept)), killed: -1}
+	c := &canaries{t: t, asked: make(chan struct{}, 1), data: t.TempDir(), out: t.TempDir(), sessions: make([]string, len(kept)), streamed: make([]int, len(kept)), killed: -1}
 	proof.Program(t)
 	c.vendor, c.env = proof.Simulator(t, sim.Config{})
 	for _, pair := range c.env { // the same stand-in speaks both APIs
@@ -133,7 +134,11 @@ func (c *canaries) answer(r sim.Request) *sim.Answer {
 	last := r.Body[max(0, bytes.LastIndex(r.Body, []byte("Round"))):]
 	switch {
 	case c.slow.Load():
-		a.Pace = 3 // where thinking is omitted an answer has few deltas
+		a.Pace = 20 // also where the text of thinking is left out
+		select {
+		case c.asked <- struct{}{}:
+		default: // there is one
+		}
 	case bytes.Contains(last, []byte("list the files")) && !bytes.Contains(last, []byte("result-of-the-tool")):
 		a.Parts = append(a.Parts, sim.Part{Kind: sim.Call, Name: "list_files"})
 	}
@@ -252,8 +257,12 @@ func (c *canaries) kill(round int) {
 	c.killed = []int{1, 3, 4, 0, 2, 5}[round%len(kept)]
 	k := kept[c.killed]
 	c.slow.Store(true)
-	turn := c.p.Say(c.sessions[c.killed], fmt.Sprintf("Round %d of %s, %s: think slowly.", round, k.name, canary("prompt", k.name)))
-	c.p.Wait("the answer", func(u proof.Update) bool { return u.Turn == turn && u.Method == "message_start" })
+	c.p.Say(c.sessions[c.killed], fmt.Sprintf("Round %d of %s, %s: think slowly.", round, k.name, canary("prompt", k.name)))
+	select {
+	case <-c.asked:
+	case <-time.After(proof.Patience):
+		c.t.Fatalf("%s: no model is called", k.name)
+	}
 	if *canaryRounds > 2 {
 		proof.Moment(time.Duration(rand.IntN(900)) * time.Millisecond)
 	}
@@ -266,6 +275,10 @@ func (c *canaries) kill(round int) {
 	}
 	c.p.Kill()
 	c.slow.Store(false)
+	select {
+	case <-c.asked: // it was called again
+	default:
+	}
 }
 
 // scanTelemetry looks for the canaries of all sessions in what the daemon sent to the collector.
