@@ -169,12 +169,18 @@ func (b ServerTool) Plain(input json.RawMessage) string {
 	return s.String()
 }
 
-// Media is an image or a document. What is kept elsewhere has no Data, but a Hash and a Size; adapters get it with Data.
+// Media is a file: an image, a document, a sound or a text. What is kept elsewhere has no Data, but a Hash and a Size; adapters get it
+// with Data.
 type Media struct {
 	Type string // MIME type
+	Name string // of the file, as a client called it; empty: none
 	Data []byte
 	Hash string // SHA-256 of the data, in hexadecimal digits; empty: it is here
 	Size int    // bytes, where Hash is given
+
+	// What the header says: pixels of an image, and how long a sound plays. 0: not known.
+	Width, Height int
+	Duration      time.Duration // in whole milliseconds when stored
 
 	State State // of what a model made, without the data
 }
@@ -217,10 +223,10 @@ type wireBlock struct {
 	Signed     *bool        `json:"signed,omitempty"`
 	Tokens     int          `json:"tokens,omitempty"`
 	Estimated  *bool        `json:"estimated,omitempty"`
-	DurationMS *int64       `json:"duration_ms,omitempty"`
+	DurationMS *int64       `json:"duration_ms,omitempty"` // media as well
 
-	CallID    string          `json:"call_id,omitempty"` // tool_call, tool_result, server_tool
-	Name      string          `json:"name,omitempty"`
+	CallID    string          `json:"call_id,omitempty"`   // tool_call, tool_result, server_tool
+	Name      string          `json:"name,omitempty"`      // media as well
 	Arguments json.RawMessage `json:"arguments,omitempty"` // tool_call, server_tool
 	Invalid   string          `json:"invalid_arguments,omitempty"`
 	Content   *Blocks         `json:"content,omitempty"`
@@ -230,6 +236,8 @@ type wireBlock struct {
 	Data     []byte `json:"data,omitempty"`
 	Hash     string `json:"hash,omitempty"` // in logs alone
 	Size     int    `json:"size,omitempty"`
+	Width    int    `json:"width,omitempty"`
+	Height   int    `json:"height,omitempty"`
 
 	State *State `json:"state,omitempty"`
 }
@@ -268,7 +276,11 @@ func (b ServerTool) wire() wireBlock {
 }
 
 func (b Media) wire() wireBlock {
-	return wireBlock{Type: KindMedia, MimeType: b.Type, Data: b.Data, Hash: b.Hash, Size: b.Size, State: b.State.wire()}
+	w := wireBlock{Type: KindMedia, MimeType: b.Type, Name: b.Name, Data: b.Data, Hash: b.Hash, Size: b.Size, Width: b.Width, Height: b.Height, State: b.State.wire()}
+	if ms := b.Duration.Milliseconds(); ms > 0 {
+		w.DurationMS = &ms
+	}
+	return w
 }
 
 func (b Opaque) wire() wireBlock {
@@ -331,7 +343,11 @@ func (w wireBlock) block() (Block, error) {
 		if w.MimeType == "" {
 			return nil, fmt.Errorf("mime_type: missing")
 		}
-		return Media{Type: w.MimeType, Data: w.Data, Hash: w.Hash, Size: w.Size, State: state}, nil
+		b := Media{Type: w.MimeType, Name: w.Name, Data: w.Data, Hash: w.Hash, Size: w.Size, Width: w.Width, Height: w.Height, State: state}
+		if w.DurationMS != nil {
+			b.Duration = time.Duration(*w.DurationMS) * time.Millisecond
+		}
+		return b, nil
 	case KindOpaque:
 		return Opaque{State: state}, nil
 	}

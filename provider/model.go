@@ -231,7 +231,8 @@ type Model struct {
 	Window    int          `json:"context_window,omitempty"`    // tokens; 0: not known
 	NumCtx    int          `json:"num_ctx,omitempty"`           // tokens of the window that the server is asked for, where it can be; 0: as the adapter does
 	MaxOutput int          `json:"max_output_tokens,omitempty"` // tokens; 0: not known
-	Input     []string     `json:"input,omitempty"`             // text, image, pdf
+	Input     []string     `json:"input,omitempty"`             // see [MediaKinds]
+	Media     *MediaLimits `json:"media,omitempty"`             // nil: not known
 	Tools     bool         `json:"tools,omitempty"`
 	Sampling  SamplingRule `json:"sampling,omitempty"`
 	Prefill   PrefillRule  `json:"prefill,omitempty"`
@@ -249,6 +250,7 @@ type Facts struct {
 	Default   Fact `json:"default,omitzero"`   // the level that holds where nobody names one
 	Limits    Fact `json:"limits,omitzero"`    // the window and the limit on output
 	Input     Fact `json:"input,omitzero"`     // the kinds of content
+	Media     Fact `json:"media,omitzero"`     // the limits of media
 	Price     Fact `json:"price,omitzero"`     // what it costs
 	Lifecycle Fact `json:"lifecycle,omitzero"` // when it retires
 }
@@ -279,6 +281,7 @@ func (f *Facts) Each(visit func(name string, fact *Fact)) {
 	visit("default", &f.Default)
 	visit("limits", &f.Limits)
 	visit("input", &f.Input)
+	visit("media", &f.Media)
 	visit("price", &f.Price)
 	visit("lifecycle", &f.Lifecycle)
 }

@@ -51,6 +51,9 @@ func Bounded(list []provider.Model) (rows []provider.Model, skipped []error) {
 		if len(m.Input) == 0 {
 			m.Input = nil
 		}
+		if checkMedia(m.Media, func(string, string, ...any) error { return errMedia }) != nil {
+			m.Media = nil
+		}
 		if l := m.Lifecycle; l != nil && (!slices.Contains(lifecycles, l.State) || !plainText(l.ReplacedBy) || l.Retires != "" && !isDay(l.Retires)) {
 			m.Lifecycle = nil
 		}

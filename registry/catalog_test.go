@@ -438,6 +438,10 @@ func TestVendors(t *testing.T) {
 		Display: []provider.Display{"summarized", "omitted"},
 	}
 	list := Vendors()
+	if list[0].Media == nil || list[0].Media.Source == "" {
+		t.Error("no limits of media")
+	}
+	list[0].Media = nil // see TestMedia
 	if diff := cmp.Diff(want, list[0], noFacts); diff != "" {
 		t.Error(diff)
 	}

@@ -64,7 +64,7 @@ func fact(f provider.Fact) *provider.Fact {
 func factTexts(m provider.Model) map[string]string {
 	text := map[string]string{
 		"levels": levelText(m), "default": string(m.Thinking.Default), "limits": fmt.Sprintf("%d/%d", m.Window, m.MaxOutput),
-		"price": "", "lifecycle": "", "input": strings.Join(slices.Sorted(slices.Values(m.Input)), " "),
+		"price": "", "lifecycle": "", "input": strings.Join(slices.Sorted(slices.Values(m.Input)), " "), "media": mediaText(m.Media),
 	}
 	if m.Price != nil {
 		text["price"] = fmt.Sprintf("%g/%g", m.Price.Input, m.Price.Output)

@@ -17,7 +17,7 @@ var (
 	samplings  = []provider.SamplingRule{provider.SamplingFree, provider.SamplingNever, provider.SamplingNotInThinking}
 	prefills   = []provider.PrefillRule{provider.PrefillNever, provider.PrefillNotInThinking}
 	lifecycles = []provider.LifecycleState{provider.LifecyclePreview, provider.LifecycleCurrent, provider.LifecycleDeprecated, provider.LifecycleRetired}
-	inputs     = []string{"text", "image", "pdf", "audio", "video"}
+	inputs     = provider.MediaKinds()
 )
 
 // check refuses an inconsistent row that is complete otherwise. The error is a *RowError.
@@ -45,6 +45,9 @@ func check(m provider.Model) error {
 	if l := m.Lifecycle; l != nil && (!slices.Contains(lifecycles, l.State) || l.Retires != "" && !isDay(l.Retires)) {
 		return bad("lifecycle", "%+v: the state is one of %s, and retires a day, YYYY-MM-DD", *l, words(lifecycles))
 	}
+	if err := checkMedia(m.Media, bad); err != nil {
+		return err
+	}
 	if m.Price != nil {
 		if err := m.Price.Check(); err != nil {
 			return bad("price", "%v", err)
@@ -63,8 +66,6 @@ func isDay(text string) bool {
 	_, err := time.Parse(time.DateOnly, text)
 	return err == nil
 }
-
-type complaint func(field, format string, args ...any) error
 
 func checkLevels(c provider.Capability, bad complaint) error {
 	if c.Control == "" {

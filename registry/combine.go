@@ -16,6 +16,7 @@ func newStock(p Provider, v vendorRows) *stock {
 		m.Provider, m.Known, m.Source = p.ID, true, provider.FromCatalog
 		m.API, m.Dialect = s.spoken.or(m.API, m.Dialect).both()
 		m.Facts = stated(m, row.Source)
+		setMedia(&m, v.Media)
 		s.rows, s.own = append(s.rows, complete(m, m.Thinking.Budgets)), append(append(s.own, m.ID), row.Aliases...)
 		for _, alias := range row.Aliases {
 			s.aliases[alias] = m.ID

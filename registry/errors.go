@@ -78,3 +78,6 @@ type RowError struct {
 func (e *RowError) Error() string {
 	return fmt.Sprintf("provider %s: model %q: %s: %s", e.Provider, e.Model, e.Field, e.Problem)
 }
+
+// complaint makes the error for a member of a row.
+type complaint func(field, format string, args ...any) error

@@ -33,7 +33,7 @@ func stated(m provider.Model, source string) provider.Facts {
 			}
 		}
 	}
-	said := map[string]bool{"levels": true, "default": true, "limits": m.Window > 0 || m.MaxOutput > 0, "input": len(m.Input) > 0,
+	said := map[string]bool{"levels": true, "default": true, "limits": m.Window > 0 || m.MaxOutput > 0, "input": len(m.Input) > 0, "media": m.Media != nil,
 		"price": m.Price != nil, "lifecycle": m.Lifecycle != nil}
 	facts := m.Facts
 	facts.Each(func(name string, f *provider.Fact) {

@@ -27,20 +27,20 @@ func TestFacts(t *testing.T) {
 		p    Provider
 		want string // fact=state:source
 	}{
-		{"the catalog", Provider{}, "levels=confirmed:page default=confirmed:page limits=confirmed:page input=confirmed:page price=confirmed:page"},
+		{"the catalog", Provider{}, "levels=confirmed:page default=confirmed:page limits=confirmed:page input=confirmed:page media=confirmed:page price=confirmed:page"},
 		{"a table does not correct what is confirmed", Provider{Noted: row(all, "2026-12-01")},
-			"levels=confirmed:page default=confirmed:page limits=confirmed:page input=confirmed:page price=confirmed:page"},
+			"levels=confirmed:page default=confirmed:page limits=confirmed:page input=confirmed:page media=confirmed:page price=confirmed:page"},
 		{"the vendor's list corrects the catalog", Provider{Refreshed: row(all, "2026-12-01")},
-			"levels=confirmed:list default=confirmed:page limits=confirmed:list input=confirmed:list price=confirmed:list lifecycle=confirmed:list"},
+			"levels=confirmed:list default=confirmed:page limits=confirmed:list input=confirmed:list media=confirmed:page price=confirmed:list lifecycle=confirmed:list"},
 		{"the vendor's list corrects a table", Provider{Refreshed: row(all, "2026-12-01"), Noted: row(provider.Model{Window: 7}, "2026-12-02")},
-			"levels=confirmed:list default=confirmed:page limits=confirmed:list input=confirmed:list price=confirmed:list lifecycle=confirmed:list"},
+			"levels=confirmed:list default=confirmed:page limits=confirmed:list input=confirmed:list media=confirmed:page price=confirmed:list lifecycle=confirmed:list"},
 		{"a refusal corrects the list", Provider{Refreshed: row(all, "2026-12-01"), Lessons: []Lesson{{Model: "claude-opus-5-5", AsOf: "2026-12-02",
 			Learned: provider.Learned{Levels: []provider.Level{"low", "high"}, Window: 4, Retired: true}}}},
-			"levels=learned:refusal default=learned:refusal limits=learned:refusal input=confirmed:list price=confirmed:list lifecycle=learned:refusal"},
+			"levels=learned:refusal default=learned:refusal limits=learned:refusal input=confirmed:list media=confirmed:page price=confirmed:list lifecycle=learned:refusal"},
 		{"the configuration corrects all", Provider{Refreshed: row(all, "2026-12-01"),
 			Lessons: []Lesson{{Model: "claude-opus-5-5", AsOf: "2026-12-02", Learned: provider.Learned{Levels: []provider.Level{"low", "high"}, Window: 4}}},
 			Rows:    []Row{{ID: "claude-opus-5-5", Levels: []provider.Level{"high", "max"}, Default: "max", Window: 9, MaxOutput: 3, Input: []string{"text"}, Price: price(1)}}},
-			"levels=confirmed:config default=confirmed:config limits=confirmed:config input=confirmed:config price=confirmed:config lifecycle=confirmed:list"},
+			"levels=confirmed:config default=confirmed:config limits=confirmed:config input=confirmed:config media=confirmed:page price=confirmed:config lifecycle=confirmed:list"},
 	} {
 		tt.p.ID, tt.p.Vendor = "p", "anthropic"
 		c, err := New([]Provider{tt.p})

@@ -45,6 +45,7 @@ func (s *stock) note(base provider.Model, known bool, noted provider.Model) (pro
 	if !open(f.Price) {
 		noted.Price = nil
 	}
+	noted.Media = nil // no table has them
 	noted.Name, noted.Tools, noted.Sampling, noted.Lifecycle = "", true, "", nil
 	m, err := s.lay(base, known, noted, provider.FactTable, tableName)
 	if noted.Thinking.Control == "" {
@@ -82,6 +83,9 @@ func (s *stock) lay(base provider.Model, known bool, listed provider.Model, stat
 	}
 	if len(listed.Input) > 0 {
 		m.Input, m.Facts.Input = listed.Input, fact
+	}
+	if listed.Media != nil {
+		m.Media, m.Facts.Media = listed.Media, fact
 	}
 	m.Tools = m.Tools && listed.Tools
 	if listed.Price != nil {

@@ -28,7 +28,15 @@ type Vendor struct {
 	Patience     int                `json:"patience_s"` // the seconds of silence to accept before and within an answer; 0: the usual time
 	Live         bool               `json:"live"`       // its server lists its models, and may be asked at any time
 	Display      []provider.Display `json:"display"`    // of rows that name none
+	Media        *VendorMedia       `json:"media"`      // of rows that name none, member by member
 	Redirected   map[string]string  `json:"redirected"` // ids under which another model answers, by its id: see [Catalog.Served]
+}
+
+// VendorMedia are the limits of media that hold for all models of a vendor, with the page that states them.
+type VendorMedia struct {
+	provider.MediaLimits
+	Source string `json:"source"`
+	AsOf   string `json:"as_of"` // YYYY-MM-DD
 }
 
 // Vendors returns the catalog's vendors in its fixed order, the simulator last.

@@ -181,6 +181,20 @@ func (a *API) listKimi(ctx context.Context) ([]provider.Model, error) {
 	return rows, nil
 }
 
+// visionLimits are the limits of images in Copilot's list; nil: it names none.
+func visionLimits(v gjson.Result) *provider.MediaLimits {
+	k := provider.KindLimits{Count: provider.Tokens(v.Get("max_prompt_images").Int()), Bytes: provider.Tokens(v.Get("max_prompt_image_size").Int())}
+	for _, t := range v.Get("supported_media_types").Array() {
+		if (provider.Media{Type: t.Str}).Kind() == provider.MediaImage {
+			k.Types = append(k.Types, t.Str)
+		}
+	}
+	if k.Count == 0 && k.Bytes == 0 && k.Types == nil {
+		return nil
+	}
+	return &provider.MediaLimits{Image: k}
+}
+
 // listCopilot reads what a plan may use. Which API a model is to be called in follows from the endpoints that it has
 // (source: microsoft/vscode-copilot-chat, src/platform/endpoint).
 func (a *API) listCopilot(ctx context.Context) ([]provider.Model, error) {
@@ -205,6 +219,7 @@ func (a *API) listCopilot(ctx context.Context) ([]provider.Model, error) {
 		row.Input = []string{"text"}
 		if supports.Get("vision").Bool() {
 			row.Input = append(row.Input, "image")
+			row.Media = visionLimits(can.Get("limits.vision"))
 		}
 		if row.API = copilotAPI(id, m.Get("supported_endpoints")); row.API == "" {
 			continue // nothing here speaks to it

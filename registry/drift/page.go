@@ -91,6 +91,7 @@ Three questions decide: Does the API return thinking, and accept it back? Is the
 			fmt.Fprintf(&b, "| `%s` | %s%s (%s%s) | %s / %s%s | %s%s | %s%s | %s |\n", m.ID, levelWords(m.Thinking), sign(f.Levels), m.Thinking.Default, sign(f.Default),
 				tokens(m.Window), tokens(m.MaxOutput), sign(f.Limits), orUnknown(strings.Join(m.Input, " ")), sign(f.Input), rate(m.Price), sign(f.Price), ends(m.Lifecycle))
 		}
+		writeMedia(&b, catalog.ModelsOf(v.ID))
 	}
 	b.WriteString("\n## Not confirmed\n\nSources differ on these facts, and no page of the vendor settles them. The catalog's value is in use.\n\n" +
 		"| model | fact | catalog | other source | which |\n|---|---|---|---|---|\n")
@@ -126,6 +127,34 @@ Three questions decide: Does the API return thinking, and accept it back? Is the
 		fmt.Fprintf(&b, "- %s %s\n", why, strings.Join(lacking[why], ", "))
 	}
 	return b.String(), nil
+}
+
+// writeMedia writes the limits of media of a vendor's models: those of most models first.
+func writeMedia(b *strings.Builder, models []provider.Model) {
+	of := make(map[string][]string)
+	var texts []string
+	for _, m := range models {
+		if text := registry.MediaText(m); text != "" {
+			text += fmt.Sprintf(" (%s)%s", m.Facts.Media.Source, sign(m.Facts.Media))
+			if of[text] == nil {
+				texts = append(texts, text)
+			}
+			of[text] = append(of[text], "`"+m.ID+"`")
+		}
+	}
+	if len(texts) == 0 {
+		b.WriteString("\nThe limits of media are not known.\n")
+		return
+	}
+	slices.SortStableFunc(texts, func(x, y string) int { return len(of[y]) - len(of[x]) })
+	b.WriteString("\nLimits of media in a request:\n\n")
+	for i, text := range texts {
+		if i == 0 && len(of[text]) > 3 {
+			fmt.Fprintf(b, "- Most models: %s.\n", text)
+		} else {
+			fmt.Fprintf(b, "- %s: %s.\n", strings.Join(of[text], ", "), text)
+		}
+	}
 }
 
 // apisOf names the APIs of a vendor's models, the most used one first.

@@ -15,7 +15,8 @@ func blockWithMedia(blobs session.Blobs, b provider.Block, room *int) provider.B
 		if size := base64.StdEncoding.EncodedLen(b.Size); b.Hash != "" && size <= *room {
 			if data, err := blobs.Read(b.Hash); err == nil { // a missing one is reported when a model needs it
 				*room -= size
-				return provider.Media{Type: b.Type, Data: data, State: b.State}
+				b.Data, b.Hash, b.Size = data, "", 0
+				return b
 			}
 		}
 	case provider.ToolResult:

@@ -313,7 +313,8 @@ func Cut(b provider.Block, limit int) (_ provider.Block, whole bool) {
 		return t, whole
 	case provider.Media:
 		if t.Hash != "" { // it is kept elsewhere, and was not fetched
-			return provider.Media{Type: t.Type}, false
+			t.Hash, t.Size, t.Data = "", 0, nil
+			return t, false
 		}
 		if base64.StdEncoding.EncodedLen(len(t.Data)) > limit {
 			t.Data = nil
@@ -379,23 +380,25 @@ func Characters(text string, limit int) string {
 
 // CatalogModel is a Model of models/list.
 type CatalogModel struct {
-	ID        string              `json:"id"`
-	Name      string              `json:"name"`
-	Provider  string              `json:"provider"`
-	Supports  bool                `json:"supports_thinking"`
-	Levels    []provider.Level    `json:"thinking_levels"`
-	Default   provider.Level      `json:"default_thinking_level"`
-	Thinking  ModelThinking       `json:"thinking"`
-	Window    int                 `json:"context_window,omitempty"`
-	MaxOutput int                 `json:"max_output_tokens,omitempty"`
-	Input     []string            `json:"input,omitempty"` // absent: not known
-	Tools     bool                `json:"tools"`
-	Price     *provider.Price     `json:"price,omitempty"`              // absent: not known
-	Premium   *float64            `json:"premium_multiplier,omitempty"` // absent: not known
-	Lifecycle *provider.Lifecycle `json:"lifecycle,omitempty"`          // absent: not known
-	Facts     provider.Facts      `json:"facts,omitzero"`
-	Available bool                `json:"available"`
-	Why       string              `json:"why,omitempty"` // why it is not available
+	ID        string           `json:"id"`
+	Name      string           `json:"name"`
+	Provider  string           `json:"provider"`
+	Supports  bool             `json:"supports_thinking"`
+	Levels    []provider.Level `json:"thinking_levels"`
+	Default   provider.Level   `json:"default_thinking_level"`
+	Thinking  ModelThinking    `json:"thinking"`
+	Window    int              `json:"context_window,omitempty"`
+	MaxOutput int              `json:"max_output_tokens,omitempty"`
+	Input     []string         `json:"input,omitempty"` // absent: not known
+
+	Media     *provider.MediaLimits `json:"media,omitempty"` // absent: not known
+	Tools     bool                  `json:"tools"`
+	Price     *provider.Price       `json:"price,omitempty"`              // absent: not known
+	Premium   *float64              `json:"premium_multiplier,omitempty"` // absent: not known
+	Lifecycle *provider.Lifecycle   `json:"lifecycle,omitempty"`          // absent: not known
+	Facts     provider.Facts        `json:"facts,omitzero"`
+	Available bool                  `json:"available"`
+	Why       string                `json:"why,omitempty"` // why it is not available
 }
 
 // ModelThinking is what a CatalogModel says about thinking.
@@ -412,6 +415,6 @@ func NewCatalogModel(m provider.Model, available bool, why string) CatalogModel 
 	return CatalogModel{ID: m.ID, Name: m.Name, Provider: m.Provider, Supports: m.Thinking.Thinks(),
 		Levels: append([]provider.Level{}, m.Thinking.Levels...), Default: cmp.Or(m.Thinking.Default, provider.Auto),
 		Thinking: ModelThinking{m.Thinking.Control, m.Thinking.CanDisable(), m.Thinking.Display, m.Source, m.AsOf},
-		Window:   m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools, Price: m.Price, Premium: m.Premium, Lifecycle: m.Lifecycle, Facts: m.Facts,
+		Window:   m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Media: m.Media, Tools: m.Tools, Price: m.Price, Premium: m.Premium, Lifecycle: m.Lifecycle, Facts: m.Facts,
 		Available: available, Why: why}
 }

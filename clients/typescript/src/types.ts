@@ -208,6 +208,7 @@ export type Facts = {
 	default?: Fact;
 	limits?: Fact;
 	input?: Fact;
+	media?: Fact;
 	price?: Fact;
 	lifecycle?: Fact;
 };
@@ -251,6 +252,18 @@ export type KeySource = "environment" | "keys" | "login";
 
 export type KeyState = "ready" | "missing" | "refused" | "not_needed";
 
+export type KindLimits = {
+	types?: string[];
+	max_bytes?: number;
+	max_count?: number;
+	max_side?: number;
+	max_pixels?: number;
+	max_pages?: number;
+	many?: number;
+	many_max_side?: number;
+	tokens?: TokenRule;
+};
+
 export type Level = "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
 export type LevelReason = "as_requested" | "level_not_supported" | "off_not_supported" | "off_up_front_only" | "no_thinking" | "unknown_model" | "model_default";
@@ -293,6 +306,13 @@ export type MediaBlock = {
 	truncated?: boolean;
 };
 
+export type MediaLimits = {
+	max_bytes?: number;
+	image?: KindLimits;
+	pdf?: KindLimits;
+	audio?: KindLimits;
+};
+
 export type Message = {
 	id: string;
 	turn_id: string;
@@ -325,6 +345,7 @@ export type Model = {
 	context_window?: number;
 	max_output_tokens?: number;
 	input?: string[];
+	media?: MediaLimits;
 	tools: boolean;
 	price?: Price;
 	premium_multiplier?: number;
@@ -806,6 +827,14 @@ export type Thoughts = {
 	converted: number;
 	dropped: number;
 	why: string[];
+};
+
+export type TokenRule = {
+	tile?: number;
+	each?: number;
+	shown_side?: number;
+	max_tokens?: number;
+	per_second?: number;
 };
 
 export type ToolCallBlock = {
