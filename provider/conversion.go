@@ -7,12 +7,13 @@ import (
 	"slices"
 )
 
-// Conversion is what becomes of earlier thinking on the wire of one request, in blocks. The log keeps the originals.
+// Conversion is what becomes of earlier thinking on the wire of one request, in blocks, and of media. The log keeps the originals.
 type Conversion struct {
 	Kept    int      `json:"kept"`
 	Dropped int      `json:"dropped"`
 	AsText  int      `json:"as_text"`
-	Why     []string `json:"-"` // of what is not kept: short sentences, each once
+	Media   int      `json:"media_left_out,omitempty"` // images and other media in whose place a sentence stands
+	Why     []string `json:"-"`                        // of what is not kept: short sentences, each once
 }
 
 // Converter is a [Provider] that can tell beforehand what becomes of earlier thinking. Convert makes no call, changes
@@ -69,13 +70,16 @@ func (c *Conversion) because(why string) {
 
 // Notices tells of it, unless all is kept.
 func (c Conversion) Notices() []Notice {
-	if c.Dropped == 0 && c.AsText == 0 {
+	if c.Dropped == 0 && c.AsText == 0 && c.Media == 0 {
 		return nil
 	}
 	data, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // three numbers
+		panic(err) // numbers
 	}
-	return []Notice{{Kind: NoticeConverted, Data: data,
-		Text: fmt.Sprintf("blocks of earlier thinking that do not go back as they came: %d left out, %d sent as text", c.Dropped, c.AsText)}}
+	text := fmt.Sprintf("blocks of earlier thinking that do not go back as they came: %d left out, %d sent as text", c.Dropped, c.AsText)
+	if c.Media > 0 {
+		text += fmt.Sprintf("; media left out: %d", c.Media)
+	}
+	return []Notice{{Kind: NoticeConverted, Data: data, Text: text}}
 }

@@ -75,6 +75,11 @@ func (a *API) Returns(req *provider.Request, b provider.Thinking, late provider.
 	return err == nil && h.count.Kept+h.count.AsText > 0
 }
 
+var _ provider.MediaTaker = (*API)(nil)
+
+// TakesMedia is the same for all models.
+func (a *API) TakesMedia(provider.Model) ([]string, bool) { return a.dialect.mediaForms(), true }
+
 var _ provider.Outliner = (*API)(nil)
 
 // Outline is what build writes, in pieces. Of a host without marks, nothing is known of its cache.

@@ -137,6 +137,12 @@ const (
 	echoAllTurns  = "all_turns"
 )
 
+// Forms of a sound.
+const (
+	audioBase64 = "base64"
+	audioURL    = "data_url"
+)
+
 // What stands for thinking that is not there, in a turn with tool calls.
 const (
 	echoOmit        = "omit"
@@ -170,6 +176,7 @@ type MessageForm struct {
 	ToolID                string `json:"tool_id"`                          // any; alnum9: nine letters or digits
 	StringContentOnly     bool   `json:"string_content_only,omitempty"`    // of what the model said; what users say is parts beside media
 	Files                 bool   `json:"files,omitempty"`                  // documents are taken
+	Audio                 string `json:"audio,omitempty"`                  // sounds are taken: base64, data_url; empty: none are
 	Alternate             bool   `json:"alternate,omitempty"`              // users and the assistant take turns, or a template refuses them
 }
 

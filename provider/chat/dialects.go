@@ -104,6 +104,7 @@ func (d *Dialect) check() error {
 		{"message.empty_content_with_calls", d.Message.EmptyContentWithCalls, []string{"empty_string", "null", "omit"}},
 		{"message.system_role", d.Message.SystemRole, []string{"system", "developer"}},
 		{"message.tool_id", d.Message.ToolID, []string{"any", "alnum9"}},
+		{"message.audio", d.Message.Audio, []string{"", audioBase64, audioURL}},
 		{"listing.parser", d.Listing.Parser, []string{"", "ids_only", "ids", "openrouter", "kimi", "copilot", "ollama", "lmstudio", "max_model_len", "llamacpp_props"}},
 	} {
 		if !slices.Contains(word.list, word.got) {

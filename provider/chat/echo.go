@@ -280,8 +280,8 @@ type history struct {
 	details   map[string]bool // ids of details sent so far: a second one is refused
 	images    bool
 	row       provider.Model
-	unseen    int // media that were left out
-	elsewhere int // results of vendors' tools, as text
+	unseen    replay.Unseen // media that were left out
+	elsewhere int           // results of vendors' tools, as text
 	calls     replay.CallIDs
 	who       string // made the request, in the words of Copilot
 }

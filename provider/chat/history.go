@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/mediatype"
 	"github.com/thinkd/thinkd/provider/replay"
 )
 
@@ -39,13 +41,10 @@ func newHistory(d *Dialect, req *provider.Request) *history {
 }
 
 func (h *history) messages(req *provider.Request) ([]tree, error) {
-	kinds := slices.Clone(replay.Images)
-	if h.dialect.Message.Files {
-		kinds = append(kinds, "pdf")
-	}
 	var list []provider.Message
 	list, h.elsewhere = replay.ServerTools(req.Messages, func(provider.State) bool { return false })
-	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, kinds...)
+	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, h.dialect.mediaForms()...)
+	h.count.Media = h.unseen.Count()
 	out := []tree{}
 	if !provider.Blank(req.System) {
 		out = append(out, tree{"role": h.dialect.Message.SystemRole, "content": req.System})
@@ -212,21 +211,48 @@ func (h *history) content(blocks provider.Blocks) (any, error) {
 	return parts, nil
 }
 
+// mediaForms are the kinds and types of media that the host has a form for.
+func (d *Dialect) mediaForms() []string {
+	forms := slices.Clone(replay.Images)
+	if d.Message.Files {
+		forms = append(forms, provider.MediaPDF)
+	}
+	if d.Message.Audio != "" {
+		forms = append(forms, replay.Clips...)
+	}
+	return forms
+}
+
 func (h *history) media(b provider.Media) (tree, error) {
 	if len(b.Data) == 0 {
 		return nil, fmt.Errorf("media of type %q without data", b.Type)
 	}
-	data := "data:" + b.Type + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
-	switch {
-	case strings.HasPrefix(b.Type, "image/"):
+	encoded := func() string { return base64.StdEncoding.EncodeToString(b.Data) }
+	data := func() string { return "data:" + b.Type + ";base64," + encoded() }
+	switch kind := b.Kind(); {
+	case kind == provider.MediaImage:
 		h.images = true
-		return tree{"type": "image_url", "image_url": tree{"url": data}}, nil
-	case strings.HasPrefix(b.Type, "text/"):
-		return tree{"type": "text", "text": string(b.Data)}, nil
-	case b.Type == "application/pdf" && h.dialect.Message.Files:
-		return tree{"type": "file", "file": tree{"filename": "document.pdf", "file_data": data}}, nil
+		return tree{"type": "image_url", "image_url": tree{"url": data()}}, nil
+	case kind == provider.MediaText:
+		return tree{"type": "text", "text": replay.FileText(b)}, nil
+	case kind == provider.MediaPDF && h.dialect.Message.Files:
+		return tree{"type": "file", "file": tree{"filename": cmp.Or(replay.FileName(b.Name), "document.pdf"), "file_data": data()}}, nil
+	case kind == provider.MediaAudio && slices.Contains(replay.Clips, b.Type):
+		return h.sound(b.Type, encoded, data)
 	}
 	return nil, fmt.Errorf("media of type %q is not taken", b.Type)
+}
+
+// sound writes a sound in the form of the host.
+func (h *history) sound(kind string, encoded, data func() string) (tree, error) {
+	format := map[string]string{mediatype.WAV: "wav", mediatype.MP3: "mp3"}[kind]
+	switch h.dialect.Message.Audio {
+	case audioBase64: // openrouter.ai/docs: multimodal/audio; OpenAI's form
+		return tree{"type": "input_audio", "input_audio": tree{"data": encoded(), "format": format}}, nil
+	case audioURL: // alibabacloud.com: model-studio/qwen-omni
+		return tree{"type": "input_audio", "input_audio": tree{"data": data(), "format": format}}, nil
+	}
+	return nil, fmt.Errorf("media of type %q is not taken", kind)
 }
 
 // assistant writes what the model said, none if that is nothing, and lists the ids of its calls.

@@ -51,6 +51,11 @@ func (a *API) Returns(req *provider.Request, b provider.Thinking, _ provider.Sta
 	return b.Signed && b.State.Origin.API == wireAPI && newHistory(req).takes(b.State.Origin.Model)
 }
 
+var _ provider.MediaTaker = (*API)(nil)
+
+// TakesMedia is the same for all models.
+func (a *API) TakesMedia(provider.Model) ([]string, bool) { return mediaForms(), true }
+
 var _ provider.Outliner = (*API)(nil)
 
 // Outline is what build writes, in pieces. The vendor caches by itself, and promises nothing.

@@ -59,9 +59,9 @@ type history struct {
 	bypass     bool // the repair is in effect
 	count      provider.Conversion
 	row        provider.Model
-	unseen     int // media that were left out
-	elsewhere  int // results of other vendors' tools, as text
-	bypassed   int // steps that go out with the bypass
+	unseen     replay.Unseen // media that were left out
+	elsewhere  int           // results of other vendors' tools, as text
+	bypassed   int           // steps that go out with the bypass
 }
 
 func newHistory(req *provider.Request) *history {
@@ -80,7 +80,8 @@ func (h *history) contents(list []provider.Message) ([]content, error) {
 	list, h.elsewhere = replay.ServerTools(list, func(s provider.State) bool {
 		return replay.Own(s, provider.Origin{API: wireAPI}) && h.takes(s.Origin.Model)
 	})
-	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, append([]string{"pdf", "audio", "video"}, replay.GeminiImages...)...)
+	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, mediaForms()...)
+	h.count.Media = h.unseen.Count()
 	out := []content{}
 	var open []pending
 	results := map[string]provider.ToolResult{}
@@ -133,6 +134,21 @@ func (h *history) contents(list []provider.Message) ([]content, error) {
 	return out, nil
 }
 
+// mediaForms are the kinds and types of media that the API has a form for.
+func mediaForms() []string {
+	return slices.Concat([]string{provider.MediaPDF, provider.MediaVideo}, replay.GeminiImages, replay.Sounds)
+}
+
+// media writes a file. A text file goes as text: the API takes a few types of text as files, and reads those as text as well (docs:
+// document-processing).
+func media(b provider.Media) part {
+	if b.Kind() == provider.MediaText {
+		text := replay.FileText(b)
+		return part{Text: &text}
+	}
+	return part{Inline: &inline{b.Type, b.Data}}
+}
+
 func gather(list provider.Blocks, results map[string]provider.ToolResult) {
 	for _, b := range list {
 		if b, ok := b.(provider.ToolResult); ok {
@@ -153,7 +169,7 @@ func (h *history) user(list provider.Blocks) ([]any, error) {
 			if len(b.Data) == 0 {
 				return nil, fmt.Errorf("block %d: media of type %q without data", i, b.Type)
 			}
-			parts = append(parts, part{Inline: &inline{b.Type, b.Data}})
+			parts = append(parts, media(b))
 		default:
 			return nil, fmt.Errorf("block %d: %s: a user does not say this", i, provider.KindOf(b))
 		}
@@ -179,7 +195,11 @@ func (h *history) responses(calls []pending, results map[string]provider.ToolRes
 				if len(b.Data) == 0 {
 					return nil, fmt.Errorf("result of %s: media of type %q without data", c.name, b.Type)
 				}
-				p := part{Inline: &inline{b.Type, b.Data}}
+				p := media(b)
+				if p.Text != nil {
+					texts = append(texts, *p.Text)
+					continue
+				}
 				if h.leveled { // from Gemini 3 on a result takes media (docs: function-calling)
 					r.Parts = append(r.Parts, p)
 				} else {

@@ -41,6 +41,21 @@ func (k *Keyed) Outline(req *provider.Request) (provider.Outline, error) {
 	return provider.OutlineOf(adapter, req)
 }
 
+var _ provider.MediaTaker = (*Keyed)(nil)
+
+// TakesMedia is what the adapter for the current credential takes, as in Convert.
+func (k *Keyed) TakesMedia(m provider.Model) ([]string, bool) {
+	cred, ok := k.source.known("")
+	if !ok {
+		return nil, false
+	}
+	adapter, err := k.at(cred)
+	if err != nil {
+		return nil, false
+	}
+	return provider.TakesMedia(adapter, m)
+}
+
 var _ provider.Returner = (*Keyed)(nil)
 
 // Returns reports whether thinking is returned with the current credential. Without a credential none is.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/mediatype"
 	"github.com/thinkd/thinkd/provider/replay"
 )
 
@@ -25,7 +26,7 @@ type message struct {
 type block struct {
 	Type  string  `json:"type"`
 	Text  *string `json:"text,omitempty"`
-	Title string  `json:"title,omitempty"`
+	Title string  `json:"title,omitempty"` // of a document
 
 	Source *source `json:"source,omitempty"`
 
@@ -76,8 +77,8 @@ type history struct {
 	compacted []string // betas of the server's compactions that go back
 	calls     replay.CallIDs
 	row       provider.Model
-	unseen    int // media that were left out
-	elsewhere int // results of other vendors' tools, as text
+	unseen    replay.Unseen // media that were left out
+	elsewhere int           // results of other vendors' tools, as text
 	count     provider.Conversion
 }
 
@@ -88,7 +89,8 @@ func (a *API) newHistory(req *provider.Request) *history {
 
 func (h *history) messages(list []provider.Message) ([]message, error) {
 	list, h.elsewhere = replay.ServerTools(list, func(s provider.State) bool { return h.own(s) && !h.plain })
-	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, append([]string{"pdf"}, replay.Images...)...)
+	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, mediaForms()...)
+	h.count.Media = h.unseen.Count()
 	out := []message{}
 	for i, m := range list {
 		if m.Role == provider.User {
@@ -318,18 +320,24 @@ func (h *history) own(s provider.State) bool {
 	return replay.Own(s, provider.Origin{API: wireAPI, Vendor: h.vendor})
 }
 
+// mediaForms are the kinds and types of media that the API has a form for.
+func mediaForms() []string { return append([]string{provider.MediaPDF}, replay.Images...) }
+
+// media writes a file. The API takes text files as documents of plain text with a title (docs: citations); the title names the type as
+// well.
 func media(b provider.Media) (any, error) {
 	if len(b.Data) == 0 {
 		return nil, fmt.Errorf("media of type %q without data", b.Type)
 	}
 	encoded := &source{Type: "base64", MediaType: b.Type, Data: b.Data}
-	switch {
-	case strings.HasPrefix(b.Type, "image/"):
+	switch b.Kind() {
+	case provider.MediaImage:
 		return &block{Type: "image", Source: encoded}, nil
-	case b.Type == "application/pdf":
-		return &block{Type: "document", Source: encoded}, nil
-	case strings.HasPrefix(b.Type, "text/"):
-		return &block{Type: "document", Source: &source{Type: "text", MediaType: "text/plain", Data: string(b.Data)}}, nil
+	case provider.MediaPDF:
+		return &block{Type: "document", Title: replay.FileName(b.Name), Source: encoded}, nil
+	case provider.MediaText:
+		plain := &source{Type: "text", MediaType: mediatype.Plain, Data: strings.ToValidUTF8(string(b.Data), "\uFFFD")}
+		return &block{Type: "document", Title: replay.FileTitle(b), Source: plain}, nil
 	}
 	return nil, fmt.Errorf("media of type %q is not taken", b.Type)
 }

@@ -59,6 +59,11 @@ func (a *API) Returns(req *provider.Request, b provider.Thinking, _ provider.Sta
 	return h.own(b.State) && !h.strip
 }
 
+var _ provider.MediaTaker = (*API)(nil)
+
+// TakesMedia is the same for all models.
+func (a *API) TakesMedia(provider.Model) ([]string, bool) { return mediaForms(), true }
+
 var _ provider.Outliner = (*API)(nil)
 
 // Outline is what build writes, in pieces.

@@ -36,8 +36,8 @@ type callFunction struct {
 // history writes earlier messages and counts what becomes of their thinking.
 type history struct {
 	row       provider.Model
-	unseen    int // media that were left out
-	elsewhere int // results of vendors' tools, as text
+	unseen    replay.Unseen // media that were left out
+	elsewhere int           // results of vendors' tools, as text
 	count     provider.Conversion
 	names     map[string]string // of tools, by the id of the call
 }
@@ -49,6 +49,7 @@ func newHistory(req *provider.Request) *history {
 func (h *history) messages(system string, list []provider.Message) ([]message, error) {
 	list, h.elsewhere = replay.ServerTools(list, func(provider.State) bool { return false })
 	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, replay.OllamaImages...)
+	h.count.Media = h.unseen.Count()
 	h.names = map[string]string{}
 	out := []message{}
 	if !provider.Blank(system) {
@@ -161,8 +162,8 @@ func (h *history) fill(m *message, list provider.Blocks) error {
 			switch {
 			case len(b.Data) == 0:
 				return fmt.Errorf("media of type %q without data", b.Type)
-			case strings.HasPrefix(b.Type, "text/"):
-				texts = append(texts, string(b.Data))
+			case b.Kind() == provider.MediaText:
+				texts = append(texts, replay.FileText(b))
 			default:
 				m.Images = append(m.Images, b.Data)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/refusal"
+	"github.com/thinkd/thinkd/provider/replay"
 )
 
 // Wire is the `think` member of the body, `{}` where nothing is said about thinking.
@@ -49,6 +50,11 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 func (a *API) Returns(_ *provider.Request, b provider.Thinking, _ provider.State, _ bool) bool {
 	return b.Text != "" && !b.State.IsZero()
 }
+
+var _ provider.MediaTaker = (*API)(nil)
+
+// TakesMedia is the same for all models.
+func (a *API) TakesMedia(provider.Model) ([]string, bool) { return replay.OllamaImages, true }
 
 var _ provider.Outliner = (*API)(nil)
 

@@ -33,8 +33,8 @@ func TestVisibleImages(t *testing.T) {
 			if m, ok := shown[0].Blocks[0].(provider.ToolResult).Blocks[0].(provider.Media); ok {
 				got = m.Type
 			}
-			if got != want || (unseen == 1) != (want == "") {
-				t.Errorf("%s: %s of %q became %q, want %q; %d unseen", kind, tt.label, tt.data, got, want, unseen)
+			if got != want || (unseen.Kind == 1) != (want == "") {
+				t.Errorf("%s: %s of %q became %q, want %q; %+v unseen", kind, tt.label, tt.data, got, want, unseen)
 			}
 			if fmt.Sprint(list[0].Blocks[0].(provider.ToolResult).Blocks[0].(provider.Media).Type) != tt.label {
 				t.Error("the stored message was changed")

@@ -26,7 +26,8 @@ func (a *API) newHistory(req *provider.Request) *history {
 	}
 	list, foreign := replay.ServerTools(req.Messages, func(s provider.State) bool { return replay.Own(s, h.origin) })
 	h.elsewhere = foreign
-	h.list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), exchange.Row(req, wireAPI), append([]string{"pdf"}, replay.Images...)...)
+	h.list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), exchange.Row(req, wireAPI), mediaForms()...)
+	h.count.Media = h.unseen.Count()
 	n := 0
 	for _, m := range req.Messages {
 		for _, b := range m.Blocks {

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"strings"
@@ -95,18 +96,22 @@ func userPart(b provider.Block) (part, error) {
 	return part{}, fmt.Errorf("%s: no form for it in what a user says", provider.KindOf(b))
 }
 
+// mediaForms are the kinds and types of media that the API has a form for.
+func mediaForms() []string { return append([]string{provider.MediaPDF}, replay.Images...) }
+
+// media writes a file. A text file goes as text: as a file of the API, a table would lose rows (docs: file-inputs).
 func media(b provider.Media) (part, error) {
 	if len(b.Data) == 0 {
 		return part{}, fmt.Errorf("media of type %q without data", b.Type)
 	}
 	data := func() string { return "data:" + b.Type + ";base64," + base64.StdEncoding.EncodeToString(b.Data) }
-	switch {
-	case strings.HasPrefix(b.Type, "image/"):
+	switch b.Kind() {
+	case provider.MediaImage:
 		return part{Type: "input_image", ImageURL: data()}, nil
-	case b.Type == "application/pdf":
-		return part{Type: "input_file", Filename: "document.pdf", FileData: data()}, nil
-	case strings.HasPrefix(b.Type, "text/"):
-		return part{Type: "input_text", Text: string(b.Data)}, nil
+	case provider.MediaPDF:
+		return part{Type: "input_file", Filename: cmp.Or(replay.FileName(b.Name), "document.pdf"), FileData: data()}, nil
+	case provider.MediaText:
+		return part{Type: "input_text", Text: replay.FileText(b)}, nil
 	}
 	return part{}, fmt.Errorf("media of type %q is not taken", b.Type)
 }
@@ -124,7 +129,7 @@ type history struct {
 	custom     map[string]bool // names on the wire of calls whose result is of the custom kind
 	count      provider.Conversion
 	list       []provider.Message // as the model is shown them
-	unseen     int                // media that were left out
+	unseen     replay.Unseen      // media that were left out
 	elsewhere  int                // results of other vendors' tools, as text
 	last       string
 	input      []any

@@ -67,6 +67,16 @@ func (r router) Outline(req *provider.Request) (provider.Outline, error) {
 	return provider.OutlineOf(api, req)
 }
 
+var _ provider.MediaTaker = router(nil)
+
+func (r router) TakesMedia(m provider.Model) ([]string, bool) {
+	api, err := r.of(m)
+	if err != nil {
+		return nil, false
+	}
+	return provider.TakesMedia(api, m)
+}
+
 var _ provider.Returner = router(nil)
 
 func (r router) Returns(req *provider.Request, b provider.Thinking, late provider.State, calls bool) bool {

@@ -1822,6 +1822,7 @@ export interface Notifications {
 		kept: number;
 		dropped: number;
 		as_text: number;
+		media_left_out?: number;
 	};
 	notice: {
 		session_id: string;

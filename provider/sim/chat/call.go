@@ -408,6 +408,8 @@ func (c *call) takesPart(role, kind string) bool {
 		return role == "user"
 	case "file":
 		return role == "user" && c.host.files
+	case "input_audio":
+		return role == "user" && len(c.host.sounds()) > 0
 	case "thinking":
 		return role == "assistant" && c.host.array
 	}

@@ -109,7 +109,13 @@ func serveCompletion(ex *sim.Exchange, d *sim.Dialect, host *hostRules, account 
 			return nil, invalid("We could not parse the JSON body of your request: %s", err)
 		}
 		call := &call{host: host, account: account, header: ex.Request.Header}
-		return call, call.read(v, ex.Sealer())
+		if err := call.read(v, ex.Sealer()); err != nil {
+			return nil, err
+		}
+		if err := host.media().Check(v); err != nil {
+			return nil, invalid("%v", err)
+		}
+		return call, nil
 	})
 	if !ok {
 		return

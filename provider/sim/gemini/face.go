@@ -92,7 +92,13 @@ func serveGenerate(ex *sim.Exchange, d *sim.Dialect, id, verb, account string) {
 			return nil, invalid("Invalid JSON payload received. %s", err)
 		}
 		call := &call{model: model, sealer: ex.Sealer()}
-		return call, call.read(v)
+		if err := call.read(v); err != nil {
+			return nil, err
+		}
+		if err := mediaRules.Check(v); err != nil {
+			return nil, invalid("%v", err)
+		}
+		return call, nil
 	})
 	if !ok {
 		return

@@ -146,6 +146,9 @@ func readCall(ex *sim.Exchange, d *sim.Dialect, account string, count bool) (*ca
 		if err := call.read(v, ex.Sealer()); err != nil {
 			return nil, err
 		}
+		if err := mediaRules(call.model).Check(v); err != nil {
+			return nil, invalid("%v", err)
+		}
 		if copilot && call.pictured() && ex.Request.Header.Get("Copilot-Vision-Request") != "true" {
 			return nil, invalid("missing required Copilot-Vision-Request header for vision requests")
 		}

@@ -3,6 +3,7 @@ package ollama
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -202,6 +203,11 @@ func (c *call) readChat(list []message) error {
 		case "user", "assistant", "system", "tool":
 		default:
 			return invalid("invalid role: %s", m.Role)
+		}
+		for _, data := range m.Images {
+			if kind := http.DetectContentType(data); kind == "image/gif" || kind == "image/bmp" || kind == "application/pdf" {
+				return invalid("invalid image type: %s", kind)
+			}
 		}
 		if len(m.Images) > 0 && !c.model.vision {
 			return invalid("this model is missing data required for image input")

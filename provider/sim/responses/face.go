@@ -105,6 +105,9 @@ func readResponses(ex *sim.Exchange, face door, account string, body []byte) (*c
 	if err := call.read(v, ex.Sealer()); err != nil {
 		return nil, err
 	}
+	if err := mediaRules.Check(v); err != nil {
+		return nil, unfit("input", "invalid_value", "%v", err)
+	}
 	call.prompt = call.prefixes(v)
 	return call, nil
 }
