@@ -11,7 +11,6 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/report"
-	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -41,7 +40,7 @@ type Aside struct {
 const stillRuns = "this call is still running: it has no result yet"
 
 // Aside makes a side question ready, also while a turn runs. Without an override it has the model and the level of the running turn, so
-// that the vendor's cache has the prompt. Errors: *provider.LevelError, *transcript.MediaError, and *provider.Error if the model cannot
+// that the vendor's cache has the prompt. Errors: *provider.LevelError, *media.Error, and *provider.Error if the model cannot
 // be called.
 func (a *Agent) Aside(ctx context.Context, q Question) (*Aside, error) {
 	return ask(ctx, a, func(s *state) (*Aside, error) { return s.aside(q) })
@@ -56,7 +55,7 @@ func (s *state) aside(q Question) (*Aside, error) {
 		err = gone(c.model)
 	}
 	if err == nil {
-		err = transcript.Takes(c.model, q.Content)
+		q.Content, err = s.showable(c.provider, c.model, q.Content)
 	}
 	if err != nil {
 		return nil, err

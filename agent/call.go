@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/forecast"
 	"github.com/thinkd/thinkd/agent/gate"
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/agent/structured"
 	"github.com/thinkd/thinkd/agent/transcript"
@@ -278,13 +279,17 @@ func (s *state) callAgain() {
 // request is everything that the call depends on.
 func (s *state) request() *provider.Request { return s.conversation().requestFor(s.run.choice) }
 
-// load reads the media that a request refers to. What cannot be read is logged, and is a notice.
+// load reads the media that a request refers to, and makes images smaller that are too large for its model. What cannot be read is
+// logged. Both are notices.
 func (cfg Config) load(req *provider.Request) (notices []provider.Notice) {
 	for _, lost := range transcript.LoadMedia(cfg.Blobs, req) {
 		m := lost.Media
 		cfg.Log.Warn("media", "hash", m.Hash, "err", lost.Err)
 		notices = append(notices, provider.Notice{Kind: noticeMissing,
 			Text: fmt.Sprintf("%s of %d bytes is missing or damaged; the model gets a sentence in its place: %.12s", m.Type, m.Size, m.Hash)})
+	}
+	for _, scaled := range cfg.scaler.Scale(media.For(cfg.Provider(req.Model.Provider), req.Model), req) {
+		notices = append(notices, provider.Notice{Kind: noticeScaled, Text: scaled.String()})
 	}
 	return notices
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/agent/egress"
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/loaded"
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/report"
@@ -155,6 +156,7 @@ type Config struct {
 	parks  *park.Yard     // the group's parked turns
 	lists  *watch.Hub     // of those who watch the group's sessions; nil: there is no group
 	gate   *gate.Gate     // the group's, which every model call passes
+	scaler *media.Scaler  // the group's, which makes images smaller
 }
 
 // Catalog knows the models: a *[registry.Catalog], or a *[registry.Current], whose catalog is replaced from time to time. A turn

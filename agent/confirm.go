@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
@@ -252,7 +253,7 @@ func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
 
 // result stores the media of a tool's result, which goes on without those that cannot be stored.
 func (s *state) result(content provider.Blocks) provider.Blocks {
-	fitting := transcript.Result(s.run.model, content, s.cfg.Limits.ToolOutput)
+	fitting := transcript.Result(media.For(s.run.provider, s.run.model), content, s.cfg.Limits.ToolOutput)
 	kept, err := transcript.KeepMedia(s.cfg.Blobs, fitting)
 	if err == nil {
 		return kept

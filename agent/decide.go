@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/agent/fallback"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/forecast"
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/privacy"
 	"github.com/thinkd/thinkd/agent/quote"
 	"github.com/thinkd/thinkd/agent/structured"
@@ -565,7 +566,8 @@ func (v conversation) estimateOf(model session.ModelRef, req *provider.Request) 
 	}
 	for _, m := range req.Messages {
 		e.Sent += transcript.Characters(m.Blocks)
-		e.Media += transcript.Pictures(m.Blocks)
+		tokens, unknown := media.Tokens(req.Model, m.Blocks)
+		e.Shown, e.Media = e.Shown+tokens, e.Media+unknown
 	}
 	if u, ok := v.lastUsage(model); ok && u.Cached+u.CacheWrite > 0 {
 		e.Cached = u.Input + u.Output

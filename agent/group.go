@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/loaded"
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/room"
@@ -51,7 +52,7 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
 	cfg.parks, cfg.lists = park.NewYard(cfg.Jitter), watch.NewHub()
-	cfg.gate = gate.New(cfg.Limits.Spending, cfg.Now)
+	cfg.gate, cfg.scaler = gate.New(cfg.Limits.Spending, cfg.Now), new(media.Scaler)
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
 	}

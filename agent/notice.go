@@ -38,6 +38,9 @@ const (
 // noticeMissing says that a model is sent a sentence in place of an image or a document that is not there any more.
 const noticeMissing = "media_missing"
 
+// noticeScaled says that a model is sent an image in another size or format, since it does not take the image as it is.
+const noticeScaled = "media_scaled"
+
 func inform(kind, text string) feed.Notice {
 	return feed.Notice{Severity: feed.Info, Kind: kind, Message: text}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
@@ -35,7 +36,7 @@ type Receipt struct {
 
 // Prompt stores a prompt, and starts or queues its turn. Both are on disk on return. A prompt whose stamp the session has seen
 // changes nothing, and gets the receipt of the first one. Errors: ErrBusy, ErrHeld, ErrCompacting, ErrQueueFull, *room.Error, session.ErrReused,
-// *provider.LevelError, *provider.StorageError, *transcript.MediaError, and those of the store.
+// *provider.LevelError, *provider.StorageError, *media.Error, and those of the store.
 func (a *Agent) Prompt(ctx context.Context, p Prompt) (Receipt, error) {
 	return ask(ctx, a, func(s *state) (Receipt, error) { return s.prompt(p) })
 }
@@ -80,7 +81,7 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	if err := transcript.Takes(c.model, p.Content); err != nil {
+	if p.Content, err = s.showable(c.provider, c.model, p.Content); err != nil {
 		return Receipt{}, err
 	}
 	busy, err := s.admit(p.Reject)
@@ -91,7 +92,7 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	var into session.TurnID
 	switch {
 	case p.Steer && s.run != nil:
-		if err := transcript.Takes(s.run.model, p.Content); err != nil {
+		if _, err := s.showable(s.run.provider, s.run.model, p.Content); err != nil {
 			return Receipt{}, err
 		}
 		r.Disposition, into = feed.Steered, s.run.ID
@@ -118,6 +119,22 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	s.queue.Held = false
 	s.publishQueue()
 	return r, nil
+}
+
+// showable is what a user says with what the headers of its media say, or a *media.Error that names another model if a model does not
+// take some of it.
+func (s *state) showable(p provider.Provider, m provider.Model, content provider.Blocks) (provider.Blocks, error) {
+	content = content.MapMedia(func(b provider.Media) (provider.Block, bool) { return media.Describe(b), true })
+	err := media.Check(media.For(p, m), content)
+	if refused, ok := errors.AsType[*media.Error](err); ok && refused.Kind != "" && refused.Reason != media.Text {
+		simulated := m.Provider == s.cfg.Simulator
+		refused.Try = media.Suggest(s.cfg.Catalog.Models(), refused.Kind, m, func(other provider.Model) bool {
+			set := s.view.Session.Settings
+			return (other.Provider == s.cfg.Simulator) == simulated && s.conversation().egress(other.Provider) == nil &&
+				media.Check(media.For(s.cfg.provider(set, other.Provider), other), content) == nil
+		})
+	}
+	return content, err
 }
 
 // receipt is that of the first prompt with a stamp; nil: there was none, and the store takes a new one.
@@ -169,9 +186,11 @@ func (s *state) append(p Prompt) (Receipt, error) {
 		return *cmp.Or(first, new(Receipt)), err
 	}
 	model := s.view.Session.Model
-	if err := transcript.Takes(s.cfg.Catalog.Model(model.Provider, model.ID), p.Content); err != nil {
+	content, err := s.showable(s.cfg.provider(s.view.Session.Settings, model.Provider), s.cfg.Catalog.Model(model.Provider, model.ID), p.Content)
+	if err != nil {
 		return Receipt{}, err
 	}
+	p.Content = content
 	busy, err := s.admit(p.Reject)
 	if err != nil {
 		return Receipt{}, err
@@ -180,8 +199,7 @@ func (s *state) append(p Prompt) (Receipt, error) {
 	if busy {
 		r.Disposition = feed.Enqueued
 	}
-	content, err := s.content(p, busy)
-	if err != nil {
+	if content, err = s.content(p, busy); err != nil {
 		return Receipt{}, err
 	}
 	untitled := s.view.Session.Title == ""

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/transcript"
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -170,7 +170,7 @@ func TestTakes(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		model provider.Model
-		media provider.Media
+		shown provider.Media
 		ok    bool
 	}{
 		{"one that its row names", provider.Model{Known: true, Input: []string{"text", "image"}}, image, true},
@@ -178,8 +178,8 @@ func TestTakes(t *testing.T) {
 		{"a row that says nothing", provider.Model{Known: true}, image, true},
 		{"no row", provider.Model{}, pdf, true},
 	} {
-		err := transcript.Takes(tt.model, provider.Blocks{provider.Text{Text: "Look"}, tt.media})
-		if _, refused := errors.AsType[*transcript.MediaError](err); refused == tt.ok || (err == nil) != tt.ok {
+		err := media.Check(media.For(nil, tt.model), provider.Blocks{provider.Text{Text: "Look"}, tt.shown})
+		if _, refused := errors.AsType[*media.Error](err); refused == tt.ok || (err == nil) != tt.ok {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
-	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
@@ -225,7 +225,7 @@ func (l *life) act(a act) error {
 			if err == nil {
 				l.acked = append(l.acked, r.Turn)
 			}
-			if _, blind := errors.AsType[*transcript.MediaError](err); blind && a.kind == "prompt with a picture" {
+			if _, blind := errors.AsType[*media.Error](err); blind && a.kind == "prompt with a picture" {
 				return nil
 			}
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/fallback"
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/summary"
 	"github.com/thinkd/thinkd/agent/suspect"
 	"github.com/thinkd/thinkd/agent/transcript"
@@ -174,7 +175,7 @@ func (s *state) nextLink() (c choice, ok bool) {
 		if at.asked = r.asked; err == nil {
 			err = v.settleOptions(&at) // a turn keeps its options, even if the session's have changed
 		}
-		if err != nil || v.callable(at) != nil || transcript.Takes(at.model, r.Prompt.Content) != nil {
+		if err != nil || v.callable(at) != nil || media.Check(media.For(at.provider, at.model), r.Prompt.Content) != nil {
 			return false
 		}
 		c = at

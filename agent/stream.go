@@ -476,7 +476,8 @@ func (s *state) notice(n provider.Notice) {
 		}
 	}
 	severity := feed.Info
-	if n.Kind == noticeMissing || n.Kind == provider.NoticeSchema || n.Kind == provider.NoticeToolsAsText { // each call says it again
+	switch n.Kind {
+	case noticeMissing, noticeScaled, provider.NoticeSchema, provider.NoticeToolsAsText: // each call says it again
 		if s.notified.once[n.Text] {
 			return
 		}

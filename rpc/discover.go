@@ -158,8 +158,11 @@ func addBlocks(s *method.Schemas) {
 		{"ServerToolBlock", provider.KindServerTool, []method.Property{method.Required("call_id", text), method.Required("name", text),
 			method.Optional("arguments", method.Kind("object")), method.Optional("text", method.About("string", "what came of the call; absent: the block has no result")),
 			method.Optional("sources", method.ListOf(s.Of(reflect.TypeFor[provider.Citation]()))), method.Optional("is_error", flag)}},
-		{"MediaBlock", provider.KindMedia, []method.Property{method.Required("mime_type", text),
-			method.Optional("data", &jsonschema.Schema{Type: "string", ContentEncoding: "base64"})}},
+		{"MediaBlock", provider.KindMedia, []method.Property{method.Required("mime_type", text), method.Optional("name", text),
+			method.Optional("data", &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}),
+			method.Optional("width", method.About("integer", "pixels of an image, in what the daemon sends")),
+			method.Optional("height", method.About("integer", "pixels of an image, in what the daemon sends")),
+			method.Optional("duration_ms", method.About("integer", "of a sound, in what the daemon sends"))}},
 	} {
 		s.Add(b.name, method.Object(append(b.members, method.Required("type", method.Constant(string(b.word))),
 			method.Optional("block", method.About("integer", "its number in the message, in what the daemon sends")),
@@ -178,7 +181,9 @@ func errorSchema() *jsonschema.Schema {
 		method.Optional("thinking_levels", method.ListOf(method.Ref("Level"))),
 		method.Optional("limit", &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, text}, Description: "a number of bytes, or the name of a setting"}),
 		method.Optional("detail", text), method.Optional("retry_after_ms", number), method.Optional("status", number),
-		method.Optional("request_id", text), method.Optional("right", text), method.Optional("ref", text))
+		method.Optional("request_id", text), method.Optional("right", text), method.Optional("ref", text),
+		method.Optional("model_id", text), method.Optional("media", text), method.Optional("reason", text), method.Optional("block", number),
+		method.Optional("takes", method.ListOf(text)))
 	data.Description = "kind is the stable word; the others are there where they help"
 	return method.Object(method.Required("code", number), method.Required("message", text), method.Optional("data", data))
 }

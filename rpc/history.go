@@ -274,7 +274,8 @@ func speaker(m agent.Message) string {
 func writeMarkdown(out *strings.Builder, b provider.Block, room int) int {
 	before := out.Len()
 	if media, ok := b.(provider.Media); ok { // its data is not shown, so it needs no room
-		b = provider.Media{Type: media.Type}
+		media.Data, media.Hash, media.Size = nil, "", 0
+		b = media
 	}
 	b, whole := wire.Cut(b, room)
 	switch b := b.(type) {

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"strings"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
@@ -28,7 +29,7 @@ func toolResult(ctx context.Context, c *client, p toolResultParams) (method.Noth
 			if len(b.Data) == 0 {
 				return method.Nothing{}, conn.InvalidParams("content", "block %d has no data", i)
 			}
-			p.Content[i] = provider.Media{Type: b.Type, Data: b.Data} // as in a prompt
+			p.Content[i] = provider.Media{Type: b.Type, Name: strings.ToValidUTF8(b.Name[:min(len(b.Name), maxFileName)], ""), Data: b.Data} // as in a prompt
 		default:
 			return method.Nothing{}, conn.InvalidParams("content", "block %d is a %s; a result has text and media", i, provider.KindOf(b))
 		}

@@ -200,7 +200,10 @@ func (p promptParams) content() (provider.Blocks, error) {
 			if len(b.Data) == 0 {
 				return nil, conn.InvalidParams("content", "block %d has no data", i)
 			}
-			p.Content[i] = provider.Media{Type: b.Type, Data: b.Data} // nobody but the log refers to what is kept
+			if len(b.Name) > maxFileName {
+				return nil, conn.InvalidParams("content", "block %d has a name of more than %d bytes", i, maxFileName)
+			}
+			p.Content[i] = provider.Media{Type: b.Type, Name: b.Name, Data: b.Data} // nobody but the log refers to what is kept
 		default:
 			return nil, conn.InvalidParams("content", "block %d is a %s; a prompt has text and media", i, provider.KindOf(b))
 		}
@@ -208,6 +211,9 @@ func (p promptParams) content() (provider.Blocks, error) {
 	}
 	return content, nil
 }
+
+// maxFileName bounds the name of a file, in bytes.
+const maxFileName = 255
 
 type appendParams struct {
 	Session  method.ID[session.ID] `json:"session_id"`

@@ -13,17 +13,18 @@ const PerToken = 4
 // Estimate is what a call used, for as long as its vendor has not reported it.
 type Estimate struct {
 	Sent    int // characters that went out
-	Media   int // images and documents that went out
+	Shown   int // tokens of images and sounds that went out, by a rule of their vendor
+	Media   int // images and other media that went out, without a rule
 	Cached  int // tokens that are probably in the vendor's cache
 	Counted int // tokens of the prompt, most of which the vendor has counted in an earlier call; 0: nobody has
 	Said    int // characters that came
 	thought int // of these: thinking
 }
 
-// Usage is the estimate in tokens. It is rather too low: images, thinking that was sent back, and thinking that is not shown do
-// not count.
+// Usage is the estimate in tokens. It is rather too low: media without a known rule, thinking that was sent back, and thinking that is
+// not shown do not count.
 func (e Estimate) Usage() provider.Usage {
-	u := provider.Usage{Input: Tokens(e.Sent), Output: Tokens(e.Said), Estimated: true}
+	u := provider.Usage{Input: Tokens(e.Sent) + e.Shown, Output: Tokens(e.Said), Estimated: true}
 	u.Cached = min(e.Cached, u.Input)
 	if thought := Tokens(e.thought); thought > 0 {
 		u.Reasoning = &thought
@@ -41,7 +42,7 @@ const (
 // Most is what the call may use at most, if its answer has at most output tokens, thinking that is not shown included. Nothing is
 // read from the vendor's cache.
 func (e Estimate) Most(output int) provider.Usage {
-	u := provider.Usage{Input: (e.Sent+leastChars-1)/leastChars + e.Media*mostMedia, Output: max(output, Tokens(e.Said)), Estimated: true}
+	u := provider.Usage{Input: (e.Sent+leastChars-1)/leastChars + e.Shown + e.Shown/4 + e.Media*mostMedia, Output: max(output, Tokens(e.Said)), Estimated: true}
 	if e.Counted > 0 {
 		u.Input = e.Counted + e.Counted/countedWrong + 1
 	}

@@ -193,11 +193,13 @@ type Thoughts struct {
 	Converted int      `json:"converted"`
 	Dropped   int      `json:"dropped"`
 	Why       []string `json:"why"` // of what is not kept
+
+	Media int `json:"media_left_out,omitempty"` // images and other media in whose place a sentence stands
 }
 
 // NewThoughts is what clients see of a conversion.
 func NewThoughts(c provider.Conversion) *Thoughts {
-	return &Thoughts{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...)}
+	return &Thoughts{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...), c.Media}
 }
 
 // Joined is a text that was cut off. The first text of the turn that goes on with it belongs directly behind it, without a space.

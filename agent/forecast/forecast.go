@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/quote"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
@@ -106,6 +107,27 @@ func thinking(v *session.View, until int, back func(*session.Message) int) (sum 
 	return sum
 }
 
+// perMedia is how many tokens a medium of a request takes on average, if the vendor's rule is known for all of them; 0: it is not.
+func perMedia(req *provider.Request) float64 {
+	sum, count := 0, 0
+	for _, m := range req.Messages {
+		tokens, unknown := media.Tokens(req.Model, m.Blocks)
+		if unknown > 0 {
+			return 0
+		}
+		sum += tokens
+		m.Blocks.EachMedia(func(b provider.Media) {
+			if b.Kind() != provider.MediaText {
+				count++
+			}
+		})
+	}
+	if count == 0 {
+		return 0
+	}
+	return float64(sum) / float64(count)
+}
+
 // Quote asks the adapter what it would send. load puts the data of stored media into a request; nil: they stay away.
 func (d *Draft) Quote(load func(*provider.Request)) (f Forecast) {
 	facts := d.facts
@@ -113,7 +135,7 @@ func (d *Draft) Quote(load func(*provider.Request)) (f Forecast) {
 	if !ok {
 		return f
 	}
-	facts.Pieces, facts.Terms = next.Pieces, next.Cache
+	facts.Pieces, facts.Terms, facts.PerMedia = next.Pieces, next.Cache, perMedia(d.next)
 	if next.Forgets || !d.keeps {
 		facts.Thinking = 0
 	}

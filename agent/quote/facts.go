@@ -11,6 +11,7 @@ type Facts struct {
 	Pieces   []provider.Piece    // of the request; nil: what is sent is not known
 	Summary  bool                // the first message is the summary of a compaction
 	Thinking int                 // tokens of earlier thinking in the request, by the counts of those who wrote it
+	PerMedia float64             // tokens of an image or another medium of the request, on average; 0: not known
 	Terms    provider.CacheTerms // of the request
 	State    provider.CacheState // of the vendor's cache; empty: no model has answered yet
 	Price    *provider.Price     // nil: not known

@@ -18,7 +18,7 @@ type input struct {
 
 // inputOf divides a prompt.
 func inputOf(f Facts) input {
-	in := input{measured: measure(f.Pieces, f.Thinking, f.Before), long: f.Terms.Long}
+	in := input{measured: measure(f.Pieces, f.Thinking, f.Before, f.PerMedia), long: f.Terms.Long}
 	in.stores = f.stores(in.total)
 	warm, front := f.warm(in), in.front(f)
 	in.reads = in.stores || warm > 0 || !f.Terms.Off && f.Terms.Least > 0 && in.total >= f.Terms.Least

@@ -1,6 +1,7 @@
 package quote
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/thinkd/thinkd/provider"
@@ -8,7 +9,7 @@ import (
 
 const (
 	perCharacter = 0.25 // tokens, where nobody has counted
-	perMedia     = 1500 // tokens of an image or of a page, where nobody has counted
+	perMedia     = 1500 // tokens of an image or of a page, where nobody has counted and no rule is known
 	mostWrong    = 0.05 // of a prompt that counts as counted, may be wrong
 )
 
@@ -25,7 +26,7 @@ type Counted struct {
 }
 
 // ratio is the number of tokens for each character, by the vendor's count.
-func (c *Counted) ratio() float64 {
+func (c *Counted) ratio(each float64) float64 {
 	if c == nil {
 		return perCharacter
 	}
@@ -39,7 +40,7 @@ func (c *Counted) ratio() float64 {
 		return perCharacter
 	}
 	if media > 0 {
-		counted -= min(media*perMedia, counted/2)
+		counted -= min(int(float64(media)*each), counted/2)
 	}
 	if text == 0 || counted <= 0 {
 		return perCharacter
@@ -53,17 +54,18 @@ type measured struct {
 	media            []float64 // of each piece
 	total, low, high int
 	counted          bool
+	each             float64 // tokens of a medium
 }
 
-// measure measures a prompt. thinking is how many tokens of thinking it has.
-func measure(now []provider.Piece, thinking int, before *Counted) measured {
-	m := measured{pieces: make([]float64, len(now)), media: make([]float64, len(now))}
-	ratio, sealed, sum := before.ratio(), 0, 0.0
+// measure measures a prompt. thinking is how many tokens of thinking it has, and each how many a medium has; 0: not known.
+func measure(now []provider.Piece, thinking int, before *Counted, each float64) measured {
+	m := measured{pieces: make([]float64, len(now)), media: make([]float64, len(now)), each: cmp.Or(each, perMedia)}
+	ratio, sealed, sum := before.ratio(m.each), 0, 0.0
 	for _, p := range now {
 		sealed += p.Sealed
 	}
 	for i, p := range now {
-		m.pieces[i], m.media[i] = ratio*float64(p.Text), float64(p.Media*perMedia)
+		m.pieces[i], m.media[i] = ratio*float64(p.Text), float64(p.Media)*m.each
 		if sealed > 0 {
 			m.pieces[i] += float64(thinking) * float64(p.Sealed) / float64(sealed)
 		}
@@ -92,7 +94,7 @@ func (m *measured) bound(total, less, more float64) {
 
 // since measures what was added and taken away since the vendor counted.
 func (m *measured) since(now []provider.Piece, thinking int, ratio float64, before *Counted) {
-	size := func(p provider.Piece) float64 { return ratio*float64(p.Text) + float64(p.Media*perMedia) }
+	size := func(p provider.Piece) float64 { return ratio*float64(p.Text) + float64(p.Media)*m.each }
 	had := make(map[uint64]int)
 	for _, p := range before.Pieces {
 		had[p.Hash]++

@@ -56,7 +56,7 @@ const (
 // Summary is what the call for a summary costs, with a prompt of that many characters. before is as in Facts. ok is false if the
 // price is not known.
 func Summary(characters int, before *Counted, p *provider.Price, at time.Time) (r Range, ok bool) {
-	tokens := before.ratio() * float64(characters)
+	tokens := before.ratio(perMedia) * float64(characters)
 	for _, c := range []struct {
 		share  float64
 		output int

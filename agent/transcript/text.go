@@ -7,7 +7,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Characters counts the characters of blocks that every vendor gets as text.
+// Characters counts the characters of blocks that every vendor gets as text. Of a text file it counts the bytes.
 func Characters(blocks provider.Blocks) (n int) {
 	for _, b := range blocks {
 		switch b := b.(type) {
@@ -19,15 +19,11 @@ func Characters(blocks provider.Blocks) (n int) {
 			n += utf8.RuneCountInString(b.Plain(b.Input))
 		case provider.ToolResult:
 			n += Characters(b.Blocks)
+		case provider.Media:
+			if b.Kind() == provider.MediaText {
+				n += b.Bytes()
+			}
 		}
-	}
-	return n
-}
-
-// Pictures counts the images and documents in blocks, those of results included.
-func Pictures(blocks provider.Blocks) (n int) {
-	for _, b := range blocks {
-		n += mediaIn(b)
 	}
 	return n
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/mediatype"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
@@ -19,6 +23,7 @@ type promptFlags struct {
 	thinking string
 	session  string
 	agent    string
+	files    []string
 	json     bool
 	options  []string
 	schema   string
@@ -34,6 +39,9 @@ Several words are one prompt. A single - reads the prompt from standard input. I
 is a prompt and standard input is a pipe or a file, its text is appended to the prompt.
 With < /dev/null the command does not read standard input.
 
+--file sends a file with the prompt: an image, a PDF or a sound if the model takes it,
+and text to every model. It can be given several times.
+
 On a terminal, thinking is dim, and a status line shows how long the model has been
 silent. With --json the notifications of protocol.md go to standard output, and only
 failures go to standard error.
@@ -42,6 +50,7 @@ failures go to standard error.
 		Example: `  thinkd prompt "Which date is later, 2026-03-01 or 2026-02-28?"
   thinkd prompt --thinking high --model anthropic/claude-opus-5-5 "Prove it."
   git diff | thinkd prompt "Is this right?"
+  thinkd prompt --file plan.pdf --file notes.md "Do the notes follow the plan?"
   thinkd prompt - < question.txt`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,6 +64,7 @@ failures go to standard error.
 	cmd.Flags().StringVar(&f.model, "model", "", "model `ID`, as provider/id")
 	cmd.Flags().StringVar(&f.thinking, "thinking", "", "`LEVEL` of thinking: off, auto, on, minimal, low, medium, high, xhigh, max")
 	cmd.Flags().StringVar(&f.session, "session", "", "continue the session `ID`")
+	cmd.Flags().StringArrayVar(&f.files, "file", nil, "send the file at `PATH` as well")
 	cmd.Flags().StringVar(&f.agent, "agent", "", "start with the agent `NAME`")
 	cmd.MarkFlagsMutuallyExclusive("session", "agent") // a session keeps the agent that it was made for
 	cmd.Flags().BoolVar(&f.json, "json", false, "write notifications to standard output, one per line")
@@ -94,6 +104,13 @@ func (f promptFlags) asked() (map[string]any, error) {
 // prompt makes a session, or goes on with one, sends the text and shows the turn.
 func (p *program) prompt(ctx context.Context, link *door.Link, f promptFlags, text string) error {
 	params := map[string]any{"text": text}
+	if len(f.files) > 0 {
+		content, err := attached(f.files, text)
+		if err != nil {
+			return err
+		}
+		params = map[string]any{"content": content}
+	}
 	options, err := f.asked()
 	if err != nil {
 		return err
@@ -116,4 +133,44 @@ func (p *program) prompt(ctx context.Context, link *door.Link, f promptFlags, te
 		}
 	}
 	return p.view(f.json).Turn(ctx, link, open, "session/prompt", params)
+}
+
+// maxFile bounds a file that is sent, in bytes. The daemon's own limit on messages is usually lower.
+const maxFile = 64 << 20
+
+// attached is a prompt with files: the files come first, as vendors advise.
+func attached(files []string, text string) (content provider.Blocks, err error) {
+	for _, path := range files {
+		data, err := readFile(path)
+		if err != nil {
+			return nil, err
+		}
+		name := filepath.Base(path)
+		content = append(content, provider.Media{Type: mediatype.OfFile(name, data), Name: name, Data: data})
+	}
+	if strings.TrimSpace(text) != "" {
+		content = append(content, provider.Text{Text: text})
+	}
+	return content, nil
+}
+
+// readFile reads a regular file of a bounded size.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file", path)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", path, info.Size(), int64(maxFile))
+	case info.Size() == 0:
+		return nil, fmt.Errorf("%s is empty", path)
+	}
+	return io.ReadAll(io.LimitReader(f, maxFile))
 }

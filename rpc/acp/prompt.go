@@ -1,17 +1,21 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/mediatype"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
@@ -95,7 +99,8 @@ func (e *Editor) says(ctx context.Context, p promptParams) (th *thread, said age
 	return th, said, nil
 }
 
-// readPrompt makes a prompt of content blocks. What is no text and no image becomes text that says what it is.
+// readPrompt makes a prompt of content blocks. A link becomes text that says what it is. A blob is a file: whether the model takes it is
+// decided before the call.
 func readPrompt(blocks []promptBlock) (said agent.Prompt, err error) {
 	for i, b := range blocks {
 		at := fmt.Sprintf("prompt.%d", i)
@@ -104,7 +109,7 @@ func readPrompt(blocks []promptBlock) (said agent.Prompt, err error) {
 			if strings.TrimSpace(b.Text) != "" {
 				said.Content = append(said.Content, provider.Text{Text: b.Text})
 			}
-		case "image":
+		case "image", "audio":
 			data, err := base64.StdEncoding.DecodeString(b.Data)
 			if err != nil || len(data) == 0 {
 				return said, conn.InvalidParams(at+".data", "is no base64, or empty")
@@ -117,23 +122,35 @@ func readPrompt(blocks []promptBlock) (said agent.Prompt, err error) {
 			switch {
 			case r.Text != nil:
 				said.Content = append(said.Content, provider.Text{Text: fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, *r.Text)})
-			case strings.HasPrefix(r.MIME, "image/"):
+			default:
 				data, err := base64.StdEncoding.DecodeString(r.Blob)
 				if err != nil || len(data) == 0 {
 					return said, conn.InvalidParams(at+".resource.blob", "is no base64, or empty")
 				}
-				said.Content = append(said.Content, provider.Media{Type: r.MIME, Data: data})
-			default:
-				return said, conn.InvalidParams(at+".resource", "a blob of type %q is nothing that a prompt can hold", wire.Characters(r.MIME, 100))
+				name := fileName(r.URI)
+				said.Content = append(said.Content, provider.Media{Type: cmp.Or(r.MIME, mediatype.OfFile(name, data)), Name: name, Data: data})
 			}
 		default:
-			return said, conn.InvalidParams(at+".type", "%q is none of text, image, resource_link, resource", wire.Characters(b.Type, 100))
+			return said, conn.InvalidParams(at+".type", "%q is none of text, image, audio, resource_link, resource", wire.Characters(b.Type, 100))
 		}
 	}
 	if len(said.Content) == 0 {
 		return said, conn.InvalidParams("prompt", "is empty")
 	}
 	return said, readCommand(&said)
+}
+
+// fileName is the name of the file that an address names, of at most 255 bytes.
+func fileName(uri string) string {
+	address, _, _ := strings.Cut(uri, "?")
+	name := path.Base(address)
+	if unescaped, err := url.PathUnescape(name); err == nil {
+		name = unescaped
+	}
+	if name == "." || name == "/" {
+		return ""
+	}
+	return wire.Characters(name, 60)
 }
 
 // readCommand takes a command off the first text of a prompt.

@@ -138,7 +138,7 @@ func initialize(_ context.Context, e *Editor, p initializeParams) (initializeRes
 	r := initializeResult{Version: 1, AuthMethods: []string{}, Agent: info{"thinkd", "thinkd", e.server.config.Version},
 		Meta: meta{"steering": map[string]any{"supported": true}}}
 	r.Capabilities.Load = true
-	r.Capabilities.Prompt.Image, r.Capabilities.Prompt.Embedded = true, true
+	r.Capabilities.Prompt.Image, r.Capabilities.Prompt.Audio, r.Capabilities.Prompt.Embedded = true, true, true
 	r.Capabilities.MCP.HTTP = true
 	r.Capabilities.Session = map[string]method.Nothing{"list": {}, "resume": {}, "close": {}, "delete": {}}
 	var names []string

@@ -8,8 +8,8 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/room"
-	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
@@ -45,8 +45,8 @@ func Known(err error) *conn.Error {
 	if e, ok := errors.AsType[*room.Error](err); ok {
 		return &conn.Error{Code: conn.CodeOverloaded, Message: e.Error(), Data: map[string]any{"limit": e.Limit}}
 	}
-	if e, ok := errors.AsType[*transcript.MediaError](err); ok {
-		return conn.InvalidParams("content", "%v", e)
+	if e, ok := errors.AsType[*media.Error](err); ok {
+		return refusedMedia(e)
 	}
 	for _, row := range sentinels {
 		if errors.Is(err, row.is) {
@@ -54,6 +54,25 @@ func Known(err error) *conn.Error {
 		}
 	}
 	return nil
+}
+
+// refusedMedia names the block, the model, and a model that takes it.
+func refusedMedia(e *media.Error) *conn.Error {
+	says := conn.InvalidParams("content", "%v", e)
+	says.Data["model_id"], says.Data["reason"] = e.Model, string(e.Reason)
+	if e.Block >= 0 {
+		says.Data["block"] = e.Block
+	}
+	if e.Kind != "" {
+		says.Data["media"] = e.Kind
+	}
+	if len(e.Takes) > 0 {
+		says.Data["takes"] = e.Takes
+	}
+	if e.Try != "" {
+		says.Data["candidates"] = []string{e.Try}
+	}
+	return says
 }
 
 var sentinels = []struct {

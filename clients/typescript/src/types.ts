@@ -182,6 +182,11 @@ export type Error = {
 		request_id?: string;
 		right?: string;
 		ref?: string;
+		model_id?: string;
+		media?: string;
+		reason?: string;
+		block?: number;
+		takes?: string[];
 	};
 };
 
@@ -296,7 +301,14 @@ export type Match = {
 
 export type MediaBlock = {
 	mime_type: string;
+	name?: string;
 	data?: string;
+	/** pixels of an image, in what the daemon sends */
+	width?: number;
+	/** pixels of an image, in what the daemon sends */
+	height?: number;
+	/** of a sound, in what the daemon sends */
+	duration_ms?: number;
 	type: "media";
 	/** its number in the message, in what the daemon sends */
 	block?: number;
@@ -827,6 +839,7 @@ export type Thoughts = {
 	converted: number;
 	dropped: number;
 	why: string[];
+	media_left_out?: number;
 };
 
 export type TokenRule = {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -84,7 +86,12 @@ func TestPoisonedTurns(t *testing.T) {
 					if said == nil {
 						said = provider.Blocks{provider.Text{Text: "read it [[sim: pace=0]]"}}
 					}
-					if how := howEnded(c.say(said)); (how != "end_turn") != row.Fails {
+					if row.Refused {
+						_, err := c.try(said)
+						if _, refused := errors.AsType[*media.Error](err); !refused {
+							t.Errorf("%s: %v", row.Name, err)
+						}
+					} else if how := howEnded(c.say(said)); (how != "end_turn") != row.Fails {
 						t.Errorf("%s: the poisoned turn ended with %s", row.Name, how)
 					}
 					if called := row.Result.Failed || row.Result.Blocks != nil; called != (files.ran == 1) {

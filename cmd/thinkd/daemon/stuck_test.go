@@ -51,19 +51,25 @@ func (c *clockwork) prompt(text string) (end agent.Ended) {
 }
 
 // say is prompt for any content.
-func (c *clockwork) say(content provider.Blocks) (end agent.Ended) {
+func (c *clockwork) say(content provider.Blocks) agent.Ended {
 	c.t.Helper()
-	err := c.group.For(session.Operator).Do(c.t.Context(), c.session, func(a *agent.Agent) error {
+	end, err := c.try(content)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return end
+}
+
+// try is say for a prompt that may be refused.
+func (c *clockwork) try(content provider.Blocks) (end agent.Ended, err error) {
+	err = c.group.For(session.Operator).Do(c.t.Context(), c.session, func(a *agent.Agent) error {
 		r, err := a.Prompt(c.t.Context(), agent.Prompt{Content: content})
 		if err == nil {
 			end, err = a.Wait(c.t.Context(), r.Turn)
 		}
 		return err
 	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return end
+	return end, err
 }
 
 // refusalBody is how a host refuses.

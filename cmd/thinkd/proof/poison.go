@@ -25,6 +25,8 @@ type Poison struct {
 	Schema string          // of the session's tool read
 	Result provider.ToolResult
 	Fails  bool // the turn does, as it should
+
+	Refused bool // the daemon refuses the prompt before a call, and nothing of it is stored
 }
 
 // PoisonTool is the tool of a session that is poisoned.
@@ -48,8 +50,8 @@ func Poisons() []Poison {
 	gone := sim.Answer{Fault: sim.FaultAuth} // it ends a turn where it is
 	return []Poison{
 		{Name: "an image with another label", Breach: imageTypes, Prompt: image("image/jpeg", png), Schema: plain},
-		{Name: "a bitmap", Breach: imageTypes, Prompt: image("image/bmp", bmp), Schema: plain},
-		{Name: "a bitmap with another label", Breach: imageTypes, Prompt: image("image/png", bmp), Schema: plain},
+		{Name: "a bitmap", Breach: imageTypes, Prompt: image("image/bmp", bmp), Schema: plain, Refused: true},
+		{Name: "a bitmap with another label", Breach: imageTypes, Prompt: image("image/png", bmp), Schema: plain, Refused: true},
 		{Name: "a bitmap of a tool", Breach: imageTypes, Script: said(call("", PoisonTool)), Schema: plain, Result: provider.ToolResult{Blocks: image("image/png", bmp)}},
 		{Name: "spaces before a call", Breach: blankText, Script: said(sim.Part{Kind: sim.Text, Text: "\n\n"}, call("", PoisonTool)), Schema: plain, Result: file},
 		{Name: "a result of spaces", Breach: blankText, Script: said(call("", PoisonTool)), Schema: plain, Result: provider.ToolResult{Blocks: text(" \n")}},

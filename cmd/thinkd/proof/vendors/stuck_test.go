@@ -212,7 +212,12 @@ func (l *life) live(t *testing.T, p *proof.Process) error {
 		}
 	}
 	how, err := l.turn(p, s.ID, poisoned)
-	if err != nil {
+	if l.poison.Refused {
+		if err == nil || !strings.Contains(err.Error(), "does not take image (image/bmp)") {
+			t.Errorf("%s: %s: %v", l.api, l.name, err)
+		}
+		how = "end_turn"
+	} else if err != nil {
 		return err
 	}
 	if fails := l.form != nil || l.poison.Fails; (how != "end_turn") != fails {
