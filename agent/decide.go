@@ -395,7 +395,7 @@ func (v conversation) share(model session.ModelRef) transcript.Recipient {
 // requestFor is the request that a choice would make of what was said so far.
 func (v conversation) requestFor(c choice) *provider.Request {
 	req := v.asked(c)
-	req.System, req.Tools, req.Messages = v.view.Session.System, v.offered(c.model), v.share(c.ref()).Messages(c.model, c.decision)
+	req.System, req.Tools, req.Messages = v.view.Session.SystemPrompt(), v.offered(c.model), v.share(c.ref()).Messages(c.model, c.decision)
 	if req.Options.ToolChoice.Forces() && req.Initiator() == "agent" {
 		req.Options.ToolChoice = "" // it was called: with the choice still forced, the turn would never end
 	}

@@ -135,6 +135,8 @@ type newResult struct {
 	Seq       uint64            `json:"seq,omitzero"`
 	Deleted   bool              `json:"deleted,omitempty"` // the request is repeated, and the session was deleted since
 
+	Instructions []session.InstructionFile `json:"project_instructions,omitempty"` // files in the system prompt
+
 	follow func() // lets the updates come
 }
 
@@ -186,7 +188,7 @@ func (c *client) newSession(ctx context.Context, p newParams) (newResult, error)
 		return newResult{}, err
 	}
 	shown := wire.ModelOf(model, decision)
-	result := newResult{Model: shown, Level: shown.Level, Preferred: wire.Preferred(record.Settings), Reasoning: *wire.NewReasoning(decision)}
+	result := newResult{Model: shown, Level: shown.Level, Preferred: wire.Preferred(record.Settings), Reasoning: *wire.NewReasoning(decision), Instructions: record.Instructions.Files}
 	if stamp != nil {
 		made, err := sessions.CreateOnce(ctx, record, *stamp, func(id session.ID) (json.RawMessage, error) {
 			result.Session = id

@@ -53,10 +53,10 @@ func (s *Session) MarkRead(principal string, ended int) bool {
 // Unread reports whether a turn has ended since a principal read the session last.
 func (s Session) Unread(principal string) bool { return s.Ended > s.Read[principal] }
 
-// Changing is the record without what never changes of it: System, Tools, Rules and Shared. These may take megabytes, so a
+// Changing is the record without what never changes of it: System, Tools, Rules, Shared and Instructions. These may take megabytes, so a
 // [Store] does not keep them with what it writes with each Append, and List leaves them out.
 func (s Session) Changing() Session {
-	s.System, s.Tools, s.Rules, s.Shared = "", nil, tool.Policy{}, nil
+	s.System, s.Tools, s.Rules, s.Shared, s.Instructions = "", nil, tool.Policy{}, nil, Instructions{}
 	return s
 }
 

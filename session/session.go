@@ -214,6 +214,35 @@ type Session struct {
 	Reserved *Reserved                  `json:"reserved,omitempty"`   // by the model call that runs; nil: the log has none
 
 	Ephemeral bool `json:"ephemeral,omitempty"` // fixed: it is in memory alone, and ends with the process
+
+	Instructions Instructions `json:"project_instructions,omitzero"` // fixed, for the same reason as System; older builds never set them
+}
+
+// Instructions are those of a project, as its files had them when the session began.
+type Instructions struct {
+	Files []InstructionFile `json:"files,omitempty"` // in the order of Text
+	Text  string            `json:"text,omitempty"`  // the part of the system prompt
+}
+
+// IsZero reports whether there are none.
+func (i Instructions) IsZero() bool { return i.Files == nil && i.Text == "" }
+
+// InstructionFile is a file with instructions.
+type InstructionFile struct {
+	Path  string `json:"path"`          // absolute
+	Bytes int    `json:"bytes"`         // of the file that are in the system prompt
+	Cut   bool   `json:"cut,omitempty"` // the file is longer
+}
+
+// SystemPrompt is what models get as instructions: those of the client or the agent, and those of the project.
+func (s *Session) SystemPrompt() string {
+	switch {
+	case s.Instructions.Text == "":
+		return s.System
+	case s.System == "":
+		return s.Instructions.Text
+	}
+	return s.System + "\n\n" + s.Instructions.Text
 }
 
 // Warm says which vendor's cache has the conversation, as the last call left it.

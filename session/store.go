@@ -46,7 +46,7 @@ type Sessions interface {
 	Get(ctx context.Context, id ID) (Session, error)
 
 	// List is a page of records, the last changed first, and the cursor of the next page, empty at the end. Records come
-	// without System, Tools, Rules and Shared ([Session.Changing]). A page shows one moment. A session that changes between two
+	// without System, Tools, Rules, Shared and Instructions ([Session.Changing]). A page shows one moment. A session that changes between two
 	// pages is on at least one of them, and may be on both. A session that cannot be read is listed with its id and the status
 	// Damaged.
 	List(ctx context.Context, q Query) (page []Session, next string, err error)

@@ -47,7 +47,7 @@ func OfBlocks(blocks provider.Blocks) (n int64) {
 
 // OfRecord is what a session's record takes, in bytes.
 func OfRecord(s session.Session) (n int64) {
-	n = int64(len(s.System) + len(s.CWD) + session.MetadataSize(s.Metadata))
+	n = int64(len(s.System) + len(s.Instructions.Text) + len(s.CWD) + session.MetadataSize(s.Metadata))
 	for _, t := range s.Tools {
 		n += int64(len(t.Name) + len(t.Title) + len(t.Description) + len(t.Schema))
 	}

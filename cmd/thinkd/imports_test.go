@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"agent/tool/guard":    {"agent/tool/approval"},
 	"agent/tool/sandbox":  {"agent/tool/guard"},
 	"agent/recall":        {"provider"},
+	"agent/instructions":  {"session"},
 	"agent/tool/builtin":  {"agent/recall", "agent/tool/approval", "agent/tool/guard", "agent/tool/process", "agent/tool/sandbox", "provider", "session/tool"},
 	"agent/tool/mcp":      {"agent/tool/approval", "agent/tool/arguments", "agent/tool/process", "agent/tool/toolhost", "provider", "session/tool"},
 	"session/tool":        {"provider"},
@@ -95,7 +96,7 @@ var allowed = map[string][]string{
 	"clients/typescript/generate": {"rpc"},
 
 	"cmd/thinkd/config": {"agent", "agent/budget", "agent/egress", "agent/retention", "agent/tool/guard", "agent/tool/sandbox", "agent/tool/toolhost", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry", "rpc/conn", "session", "session/tool"},
-	"cmd/thinkd/daemon": {"agent", "agent/aside", "agent/recall", "agent/retention", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/process", "agent/tool/sandbox", "agent/tool/toolhost",
+	"cmd/thinkd/daemon": {"agent", "agent/aside", "agent/instructions", "agent/recall", "agent/retention", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/process", "agent/tool/sandbox", "agent/tool/toolhost",
 		"cmd/thinkd/config", "cmd/thinkd/daemon/systemd", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/durable", "provider/login",
 		"provider/vendors", "registry", "rpc", "rpc/acp", "rpc/conn", "rpc/door", "rpc/service", "session", "session/blob", "session/bolt", "session/ephemeral"},
 	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "provider/login", "rpc", "rpc/door", "session/bolt"},

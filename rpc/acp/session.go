@@ -36,9 +36,16 @@ type newResult struct {
 type opened struct {
 	Modes   *modes   `json:"modes"`
 	Options []option `json:"configOptions"`
+	Meta    meta     `json:"_meta,omitempty"`
 }
 
-func (e *Editor) opened(st agent.State) opened { return opened{modesOf(st), e.options(st)} }
+func (e *Editor) opened(st agent.State) opened {
+	o := opened{Modes: modesOf(st), Options: e.options(st)}
+	if files := st.Session.Instructions.Files; files != nil {
+		o.Meta = meta{metaKey: map[string]any{"project_instructions": files}}
+	}
+	return o
+}
 
 // newSession makes a session with the tools for work on files, since an editor's user wants an agent; a client from the network
 // has them where the operator says so. Servers may have to start, so the answer is late where there are some.

@@ -93,7 +93,24 @@ func (c Caller) Equip(ctx context.Context, p New, record *session.Session) (e *E
 	if len(record.Tools) > maxTools || size > maxToolsBytes {
 		return e, conn.InvalidParams("tools", "are %d of %d bytes; a session has at most %d of %d bytes", len(record.Tools), size, maxTools, maxToolsBytes)
 	}
+	c.instruct(record)
 	return e, nil
+}
+
+// instruct gives a record the instructions of its project. Only sessions with the built-in tools have them: the others do not work on
+// the project. A client from the network could read files with them that are not meant for it.
+func (c Caller) instruct(record *session.Session) {
+	find := c.config.Tools.Instructions
+	working := slices.ContainsFunc(record.Tools, func(t tool.Tool) bool { return t.Host == tool.Builtin })
+	if find == nil || record.CWD == "" || !working || !c.SameUser && !c.config.Tools.Instructed {
+		return
+	}
+	found, err := failure.Guard(func() (session.Instructions, error) { return find(record.CWD) })
+	if err != nil {
+		c.config.Log.Warn("the instructions of a project cannot be read", "err", err)
+		return
+	}
+	record.Instructions = found
 }
 
 // ownTools are those that clients run. Their effects are as their client declares them, except that no client from the

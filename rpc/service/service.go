@@ -47,7 +47,11 @@ type ProviderStatus struct {
 type Tools struct {
 	Builtin     bool // sessions whose clients name no tools get the built-in ones, and every client may ask for them
 	FromClients bool // servers are taken from every client, and not from those of the daemon's own user alone
+	Instructed  bool // every client's sessions get the instructions of their project, and not those of the daemon's own user alone
 	Slow        bool // some host of all sessions may have to start before it can be asked
+
+	// Instructions finds those of the project that a folder belongs to. nil: no session gets any.
+	Instructions func(folder string) (session.Instructions, error)
 
 	// Offer makes a host of a client's server. The caller closes it, or gives it to Adopt. nil: none are taken.
 	Offer func(toolhost.Server) toolhost.Host

@@ -45,6 +45,8 @@ type Session struct {
 	Pinned    []session.MessageID        `json:"pinned_messages,omitempty"` // not in lists
 	Options   *provider.Options          `json:"options,omitempty"`         // absent: none; not in lists
 	Tools     []SessionTool              `json:"tools,omitempty"`           // not in lists
+
+	Instructions []session.InstructionFile `json:"project_instructions,omitempty"` // files in the system prompt; not in lists
 }
 
 // SessionTool is a tool that the models of a session may call.
@@ -58,6 +60,7 @@ type SessionTool struct {
 // WithDetails adds what lists of sessions leave out.
 func (w Session) WithDetails(st agent.State) Session {
 	w.Grants, w.Pinned, w.Options = st.Grants, st.Session.Pinned, NewOptions(st.Session.Settings)
+	w.Instructions = st.Session.Instructions.Files
 	for _, t := range st.Session.Tools {
 		w.Tools = append(w.Tools, SessionTool{t.Name, t.Host, t.Source, cmp.Or(t.Effect, tool.Other)})
 	}

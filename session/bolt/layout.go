@@ -139,12 +139,16 @@ type fixed struct {
 	Tools  []tool.Tool    `json:"tools,omitempty"`
 	Rules  tool.Policy    `json:"tool_policy,omitzero"`
 	Shared []session.Span `json:"shared,omitempty"`
+
+	Instructions session.Instructions `json:"project_instructions,omitzero"`
 }
 
-func fixedOf(s session.Session) fixed { return fixed{s.System, s.Tools, s.Rules, s.Shared} }
+func fixedOf(s session.Session) fixed {
+	return fixed{s.System, s.Tools, s.Rules, s.Shared, s.Instructions}
+}
 
 func (f fixed) join(s session.Session) session.Session {
-	s.System, s.Tools, s.Rules, s.Shared = f.System, f.Tools, f.Rules, f.Shared
+	s.System, s.Tools, s.Rules, s.Shared, s.Instructions = f.System, f.Tools, f.Rules, f.Shared, f.Instructions
 	return s
 }
 

@@ -292,7 +292,8 @@ func testListPages(t *testing.T, s session.Sessions) {
 // testListFixed: a list has megabytes of no session.
 func testListFixed(t *testing.T, s session.Sessions) {
 	whole := session.Session{ID: ID(1), Title: "t", CWD: "/tmp", System: strings.Repeat("s", 1<<18), Status: session.Idle,
-		Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{}`)}, Effect: tool.Read}}}
+		Tools:        []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{}`)}, Effect: tool.Read}},
+		Instructions: session.Instructions{Files: []session.InstructionFile{{Path: "/tmp/AGENTS.md", Bytes: 3, Cut: true}}, Text: "Be brief."}}
 	Create(t, s, whole)
 	Add(t, s, whole.ID, session.Entry{Time: 7, Body: session.Setting{}})
 	whole.Updated = 7
@@ -305,7 +306,7 @@ func testListFixed(t *testing.T, s session.Sessions) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole.System, whole.Tools = "", nil
+	whole.System, whole.Tools, whole.Instructions = "", nil, session.Instructions{}
 	Equal(t, "list", page, []session.Session{whole})
 }
 

@@ -248,6 +248,12 @@ export type GrantScope = "tool" | "prefix" | "folder";
 
 export type Incomplete = "cancelled" | "interrupted" | "error" | "max_tokens" | "refusal" | "refused";
 
+export type InstructionFile = {
+	path: string;
+	bytes: number;
+	cut?: boolean;
+};
+
 export type Joined = {
 	message_id: string;
 	block: number;
@@ -730,6 +736,7 @@ export type Session = {
 	pinned_messages?: string[];
 	options?: Options;
 	tools?: SessionTool[];
+	project_instructions?: InstructionFile[];
 };
 
 export type SessionOptions = {
@@ -1156,6 +1163,7 @@ export interface Methods {
 			reasoning: Reasoning;
 			seq?: number;
 			deleted?: boolean;
+			project_instructions?: InstructionFile[];
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};

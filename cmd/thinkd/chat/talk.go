@@ -161,7 +161,19 @@ func (t *talk) create() {
 		if s.Model != nil {
 			t.model = *s.Model
 		}
+		t.instructed(s.Instructions)
 	}))
+}
+
+// instructed names the files with instructions that models of the session get.
+func (t *talk) instructed(list []instructionFile) {
+	for _, f := range list {
+		words := fmt.Sprintf("instructions: %s (%.1f KiB)", f.Path, float64(f.Bytes)/1024)
+		if f.Cut {
+			words += ", and the rest of the file is left out"
+		}
+		t.note("%s", words)
+	}
 }
 
 // leave runs before a change of session. It deletes a session without messages.
@@ -200,6 +212,7 @@ func (t *talk) follow(id string, after uint64) {
 			t.leave()
 			t.conversation = newConversation()
 			t.note("session %s · %s", id, a.Session.Title)
+			t.instructed(a.Session.Instructions)
 		}
 		if err := t.attach(a, t.now()); err != nil {
 			t.add(failure, "", err.Error())

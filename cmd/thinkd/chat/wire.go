@@ -70,6 +70,15 @@ type settled struct {
 	Level     provider.Level `json:"thinking_level"`
 	Reasoning reasoning      `json:"reasoning"`
 	Applies   string         `json:"applies"`
+
+	Instructions []instructionFile `json:"project_instructions"`
+}
+
+// instructionFile is a file with instructions of a project.
+type instructionFile struct {
+	Path  string `json:"path"`
+	Bytes int    `json:"bytes"`
+	Cut   bool   `json:"cut"`
 }
 
 type summary struct {
@@ -80,6 +89,8 @@ type summary struct {
 	Level   provider.Level `json:"thinking_level"`
 	Updated int64          `json:"updated"`
 	Usage   provider.Usage `json:"usage"`
+
+	Instructions []instructionFile `json:"project_instructions"`
 }
 
 type block struct {

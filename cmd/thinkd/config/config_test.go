@@ -290,6 +290,7 @@ confirm_time = "park"
 `, func(c *Config) { c.Limits.ConfirmPark = true }},
 		{"servers of tools", `
 [tools]
+project_instructions = "all"
 builtin = true
 pass_env = ["GOFLAGS"]
 
@@ -320,7 +321,7 @@ command = ["../up"]
 command = ["/opt/full"]
 `, func(c *Config) {
 			dir := filepath.Dir(c.Path)
-			c.Tools = Tools{Builtin: true, PassEnv: []string{"GOFLAGS"}}
+			c.Tools = Tools{Builtin: true, PassEnv: []string{"GOFLAGS"}, Instructions: InstructAll}
 			c.Serve = Serve{MCPFromClients: true}
 			c.Servers = []toolhost.Server{{Name: "all", URL: "https://tools.example.com/mcp", Headers: map[string]string{"x-team": "a"}},
 				{Name: "deep", Command: []string{filepath.Join(dir, "tools", "deep")}}, // a path is relative to the file, a name is looked up

@@ -194,6 +194,8 @@ type fileTools struct {
 	Files       Files             `toml:"files"`
 	Sandbox     string            `toml:"sandbox"`
 	Network     bool              `toml:"sandbox_network"`
+
+	Instructions string `toml:"project_instructions"`
 }
 
 type fileLimits struct {

@@ -19,11 +19,29 @@ type Tools struct {
 	PassEnv []string // variables that programs of tools get besides the usual ones
 	Files   Files
 	Sandbox sandbox.Sandbox // of commands
+
+	Instructions Instructions // of projects
 }
+
+// Instructions says whose sessions get the instructions of their project.
+type Instructions string
+
+const (
+	InstructLocal Instructions = ""    // those of the daemon's own user
+	InstructAll   Instructions = "all" // also those of clients from the network
+	InstructNone  Instructions = "off"
+)
 
 func (src *source) tools(f fileTools) (Tools, error) {
 	c := Tools{Builtin: f.Builtin, PassEnv: f.PassEnv, Files: f.Files}
 	c.Sandbox.Network = f.Network
+	switch f.Instructions {
+	case "", "local":
+	case "all", "off":
+		c.Instructions = Instructions(f.Instructions)
+	default:
+		return c, src.errorf("tools.project_instructions", "must be local, all or off")
+	}
 	if f.Sandbox != "" {
 		if err := c.Sandbox.Kind.UnmarshalText([]byte(f.Sandbox)); err != nil {
 			return c, src.errorf("tools.sandbox", "%w", err)

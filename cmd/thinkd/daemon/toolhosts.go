@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/thinkd/thinkd/agent/instructions"
 	"github.com/thinkd/thinkd/agent/recall"
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/agent/tool/guard"
@@ -75,8 +76,13 @@ func (t *toolHosts) of(s session.Session) []toolhost.Host {
 
 // tools is what the server of clients gets of it.
 func (t *toolHosts) tools(c config.Config) service.Tools {
-	return service.Tools{Builtin: c.Tools.Builtin, FromClients: c.Serve.MCPFromClients, Slow: len(t.shared) > 0,
+	s := service.Tools{Builtin: c.Tools.Builtin, FromClients: c.Serve.MCPFromClients, Slow: len(t.shared) > 0,
+		Instructed: c.Tools.Instructions == config.InstructAll, Instructions: instructions.Find,
 		Offer: func(s toolhost.Server) toolhost.Host { return t.server("offered:", s) }, Adopt: t.adopt}
+	if c.Tools.Instructions == config.InstructNone {
+		s.Instructions = nil
+	}
+	return s
 }
 
 func (t *toolHosts) adopt(id session.ID, hosts []toolhost.Host) {
