@@ -1,5 +1,8 @@
+import type { Block } from "../../clients/typescript/src/index.js";
+import { Attachments } from "./attach.js";
 import type { Running } from "./conversation.js";
 import { byId, button, h, iconButton, say } from "./dom.js";
+import type { Model } from "./levels.js";
 import { closePopover, popover } from "./popover.js";
 import { keep, kept } from "./store.js";
 
@@ -10,7 +13,12 @@ export type How = "queue" | "steer" | "ask" | "fork" | "add";
 export interface Sender {
 	/** Whether a session is shown. Side questions need one. */
 	inSession(): boolean;
-	send(text: string, how: How): Promise<void>;
+	/** Sends a text; files go with a prompt and with a message that is added. */
+	send(text: string, how: How, files: Block[]): Promise<void>;
+	/** The chosen model; undefined: it is not known. */
+	model(): Model | undefined;
+	/** The most bytes of files with a prompt, as base64. */
+	room(): number;
 	stop(): void;
 	remove(turnId: string): Promise<void>;
 	/** Removes a prompt from the queue and steers the running turn with it. */
@@ -41,10 +49,12 @@ export class Composer {
 	private readonly waysButton = byId<HTMLButtonElement>("ways");
 	private readonly waiting = byId("queue");
 	private readonly trouble = byId("trouble");
+	private readonly files: Attachments;
 	private running: Running = "idle";
 	private pending: [queue: { turn_id: string; text: string }[], held: boolean] = [[], false];
 	private sending = false;
 	private recalled: number | undefined; // index of the prompt in the field
+	private refused = false; // a file of the prompt is why it was not sent
 	private place = "new"; // whose draft it is: a session's, or that of a new one
 
 	constructor(private readonly sender: Sender) {
@@ -55,6 +65,7 @@ export class Composer {
 		this.steerButton.addEventListener("click", () => void this.send("steer"));
 		this.stopButton.addEventListener("click", () => sender.stop());
 		this.waysButton.addEventListener("click", () => this.ways());
+		this.files = new Attachments({ model: () => sender.model(), room: () => sender.room(), changed: () => this.filesChanged() });
 		this.draw();
 	}
 
@@ -66,12 +77,30 @@ export class Composer {
 	at(session: string | undefined): void {
 		this.place = session ?? "new";
 		this.input.value = kept(`draft.${this.place}`) ?? "";
-		this.draw();
+		this.files.at(this.place);
 	}
 
 	/** Forgets the draft of a deleted session. */
 	forget(session: string): void {
 		keep(`draft.${session}`, undefined);
+	}
+
+	/** Another model is chosen. */
+	modelChanged(): void {
+		this.files.draw();
+	}
+
+	private filesChanged(): void {
+		if (this.refused) this.fits();
+		this.draw();
+	}
+
+	/** Says why the prompt cannot be sent with its files, if so. */
+	private fits(): boolean {
+		const trouble = this.files.trouble();
+		this.refused = trouble !== "";
+		this.fail(trouble);
+		return !this.refused;
 	}
 
 	private typed(): void {
@@ -110,7 +139,7 @@ export class Composer {
 	}
 
 	private draw(): void {
-		const text = this.input.value.trim() !== "";
+		const text = this.input.value.trim() !== "" || this.files.blocks().length > 0;
 		const running = this.running === "running";
 		this.sendButton.hidden = running;
 		this.sendButton.disabled = this.waysButton.disabled = !text || this.sending;
@@ -166,14 +195,22 @@ export class Composer {
 
 	private async send(how: How): Promise<void> {
 		const text = this.input.value.trim();
-		if (!text || this.sending) return;
+		const aside = how === "ask" || how === "fork"; // these take no files: they stay for the next prompt
+		const files = aside ? [] : this.files.blocks();
+		if ((!text && files.length === 0) || this.sending) return;
+		if (aside) this.fail("");
+		else if (!this.fits()) {
+			say(this.trouble.textContent ?? "");
+			return;
+		}
 		this.sending = true;
-		this.fail("");
 		this.input.value = "";
 		this.typed();
+		const restore = aside ? undefined : this.files.take();
 		try {
-			await this.sender.send(text, how);
+			await this.sender.send(text, how, files);
 		} catch (error) {
+			restore?.();
 			if (!this.input.value) {
 				this.input.value = text; // keep the text
 				this.typed();

@@ -1,4 +1,4 @@
-import { RpcError, type Client, type Message, type Methods, type Session, type SessionUpdate, type Summary, type Update } from "../../clients/typescript/src/index.js";
+import { RpcError, type Block, type Client, type Message, type Methods, type Session, type SessionUpdate, type Summary, type Update } from "../../clients/typescript/src/index.js";
 import { byId, h, say } from "./dom.js";
 import { runHere } from "./demo.js";
 import { Divider, type Kept } from "./summary.js";
@@ -71,6 +71,12 @@ export class Conversation {
 
 	get empty(): boolean {
 		return this.turns.size === 0;
+	}
+
+	/** The blocks of the prompt of a turn, also of one that waits. */
+	content(turn: string): Block[] | undefined {
+		const blocks = this.turns.get(turn)?.blocks();
+		return blocks?.length ? blocks : undefined;
 	}
 
 	/** The texts of the shown prompts, the newest last. */

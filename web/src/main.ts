@@ -1,6 +1,6 @@
 // The page connects the parts and has their shared state. The address says what is shown: a session (#/ID), a view (#/usage), or a new
 // session (#/).
-import { Client, webSocket, type Message, type Methods, type State, type Summary } from "../../clients/typescript/src/index.js";
+import { Client, webSocket, type Block, type Message, type Methods, type State, type Summary } from "../../clients/typescript/src/index.js";
 import { coded } from "./approval.js";
 import { Asides } from "./aside.js";
 import { Composer, type How } from "./composer.js";
@@ -112,11 +112,14 @@ class App {
 		}, askAbove);
 		this.composer = new Composer({
 			inSession: () => this.conversation !== undefined,
-			send: (text, how) => this.send(text, how),
+			send: (text, how, files) => this.send(text, how, files),
+			model: () => this.picker.model(this.chosen().model_id),
+			room: () => (this.client.daemon?.limits.max_message_bytes ?? 8 << 20) - (64 << 10), // the rest is for the text
 			stop: () => this.stop(),
 			remove: async (id) => void (await this.conversation?.session.cancel(id)),
 			steerNow: async (id, text) => {
-				if (await this.conversation?.session.cancel(id)) await this.send(text, "steer");
+				const content = this.conversation?.content(id);
+				if (await this.conversation?.session.cancel(id)) await this.prompt({ ...(content ? { content: sendable(content) } : { text }), when_busy: "steer" });
 			},
 			resume: () => void this.queue({ resume: true }),
 			prompts: () => this.conversation?.prompts() ?? [],
@@ -221,7 +224,7 @@ class App {
 		this.conversation = new Conversation(this.client, session, {
 			nameOf: (m) => this.picker.model(full(m))?.name ?? m.id,
 			fork: (message) => void this.fork(message),
-			again: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content }),
+			again: (content) => void this.prompt({ content: sendable(content) }),
 			continue: async () => {
 				await this.client.call("session/continue", { session_id: session.id }).catch((e: Error) => say(e.message));
 			},
@@ -233,7 +236,7 @@ class App {
 				models: () => this.picker.available(),
 				end: () => session.cancel(turn_id),
 			}),
-			simulate: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content, model_id: "sim/claude-always" }),
+			simulate: (content) => void this.prompt({ content: sendable(content), model_id: "sim/claude-always" }),
 			pick: () => this.picker.open(byId("pick-model"), false),
 			setKey: (provider, key) => this.keys.set(provider, key),
 			media: async (message, block) => {
@@ -358,18 +361,20 @@ class App {
 
 	// Prompts
 
-	private async send(text: string, how: How): Promise<void> {
+	private async send(text: string, how: How, files: Block[]): Promise<void> {
 		const session = this.conversation?.session.id;
-		if (how === "add") await this.add(text);
-		else if (how === "queue" || how === "steer") await this.prompt({ text, when_busy: how });
+		// Files come first, as vendors advise.
+		const said = files.length > 0 ? { content: [...files, ...(text ? [{ type: "text" as const, text }] : [])] } : { text };
+		if (how === "add") await this.add(said);
+		else if (how === "queue" || how === "steer") await this.prompt({ ...said, when_busy: how });
 		else if (session) this.asides.ask(session, text, how === "fork");
 	}
 
 	/** Adds a message without a model call. */
-	private async add(text: string): Promise<void> {
+	private async add(said: { text?: string; content?: Block[] }): Promise<void> {
 		const session_id = await this.made({});
 		this.conversation?.toEnd();
-		const { disposition } = await this.client.call("session/append", { session_id, text });
+		const { disposition } = await this.client.call("session/append", { session_id, ...said });
 		say(disposition === "appended" ? "Added. The next prompt sends it." : "Added to the queue");
 	}
 
@@ -485,6 +490,7 @@ class App {
 	/** Shows the model and the level at the composer. */
 	private choice(): void {
 		const { model_id, level } = this.chosen();
+		this.composer.modelChanged();
 		const m = this.picker.model(model_id);
 		byId("model-now").textContent = (this.nextOnly ? "Next turn: " : "") + (m?.name ?? (model_id ? model_id.slice(model_id.indexOf("/") + 1) : "Default model"));
 		byId("pick-model").title = model_id + (model_id && model_id === this.picker.defaultModel && !this.conversation ? ", the default of new sessions" : "");
@@ -675,6 +681,11 @@ class App {
 }
 
 /** Shows that the page has no access, and why. */
+/** The blocks of a prompt, as they were sent. */
+function sendable(content: Block[]): Block[] {
+	return content.map(({ block: _, ...b }) => b) as Block[];
+}
+
 function lock(why = ""): void {
 	closePopover();
 	for (const id of ["hello", "dock", "view", "banner", "menu-session", "find-here", "findbar", "raw-toggle", "meter", "grants", "menu"]) byId(id).hidden = true;

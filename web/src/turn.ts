@@ -1,5 +1,6 @@
 import type { Block, Message, Notifications } from "../../clients/typescript/src/index.js";
 import { Answer } from "./answer.js";
+import { fileView } from "./attach.js";
 import type { Question, Ruling } from "./approval.js";
 import { copy, h, iconButton, say } from "./dom.js";
 import { fellBack } from "./fell.js";
@@ -424,6 +425,11 @@ export class Turn {
 		return [...this.views.values()].filter((v) => v instanceof Answer).map((v) => v.text).join("\n\n");
 	}
 
+	/** The blocks of the prompt. */
+	blocks(): Block[] {
+		return this.content;
+	}
+
 	/** The text of the prompt. */
 	asked(): string {
 		return this.content.map((b) => (b.type === "text" ? b.text : "")).filter(Boolean).join("\n");
@@ -542,8 +548,6 @@ class Retry {
 
 /** A block of a prompt. A person's text is shown as written. */
 function shown(b: Block, alt = "Image of the prompt"): HTMLElement {
-	if (b.type === "media" && b.data && /^image\/(png|jpeg|gif|webp)$/.test(b.mime_type)) {
-		return h("img", { src: `data:${b.mime_type};base64,${b.data}`, alt });
-	}
+	if (b.type === "media") return fileView(b, alt);
 	return h("p", { dir: "auto" }, b.type === "text" ? b.text : `[${b.type}]`);
 }
