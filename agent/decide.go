@@ -320,7 +320,7 @@ func resolveAgain(d provider.Decision, m provider.Model) (provider.Decision, err
 func (v conversation) started(t *session.Turn) (choice, error) {
 	start := t.Now()
 	ref, was := start.Model, start.Reasoning
-	was.Control.Display = privacy.Display(v.view.Session.Storage, cmp.Or(t.Prompt.Override.Display, v.view.Session.Display))
+	was.Control.Display = privacy.Display(v.view.Session.Storage, cmp.Or(t.Prompt.Override.Display, t.Prompt.Settings(v.view.Session.Settings).Display))
 	c := choice{model: v.kept(v.cfg.Catalog.Model(ref.Provider, ref.ID)), provider: v.cfg.provider(v.view.Session.Settings, ref.Provider),
 		address: v.cfg.address(ref.Provider), payer: start.Payer, key: start.Key, instead: start.Instead}
 	if c.first = c.link(); c.instead != nil {

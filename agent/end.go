@@ -37,6 +37,9 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 		facts = append(facts, fact{"", nil, feed.SessionUpdate{Title: &title}})
 	}
 	facts = append(facts, endFact(r.ID, end))
+	for _, id := range r.Took {
+		facts = append(facts, fact{id, nil, feed.TurnEnd{TurnEnd: session.TurnEnd{StopReason: end.StopReason}, Into: r.ID}})
+	}
 	if s.record(facts...) != nil {
 		return
 	}

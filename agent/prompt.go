@@ -103,8 +103,12 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: content, Override: p.Override, Stamp: p.Stamp,
-		Queued: busy, Steer: into != "", NotBefore: p.NotBefore, Deadline: p.Deadline}, feed.PromptStored{Message: r.Message, Content: content, Disposition: r.Disposition, Into: into}}
+	said := session.Prompt{Message: r.Message, Content: content, Override: p.Override, Stamp: p.Stamp,
+		Queued: busy, Steer: into != "", NotBefore: p.NotBefore, Deadline: p.Deadline}
+	if r.Disposition != feed.Started {
+		said.Chosen = s.view.Session.Settings.Chosen()
+	}
+	stored := fact{r.Turn, said, feed.PromptStored{Message: r.Message, Content: content, Disposition: r.Disposition, Into: into}}
 	if r.Disposition == feed.Started {
 		facts := []fact{stored, startFact(r.Turn, c)}
 		if err := s.recordStart(r.Turn, c, p.NotBefore, facts); err != nil {
@@ -337,7 +341,7 @@ func (s *state) startNext() {
 		s.settle(next.ID)
 		return
 	}
-	c, err := s.conversation().next(s.view.Session.Settings, next.Prompt.Override)
+	c, err := s.conversation().next(next.Prompt.Settings(s.view.Session.Settings), next.Prompt.Override)
 	if err != nil {
 		end := session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}
 		if s.record(endFact(next.ID, end)) == nil {

@@ -164,7 +164,7 @@ func (s *state) leaves(pe *provider.Error, wait time.Duration) bool {
 func (s *state) nextLink() (c choice, ok bool) {
 	r, v := s.run, s.conversation()
 	v.trial = nil
-	set, o := s.view.Session.Settings, r.Prompt.Override
+	set, o := r.Prompt.Settings(s.view.Session.Settings), r.Prompt.Override
 	chain := v.chain(r.first, set, o)
 	paused := r.instead != nil && s.cfg.Now().UnixMilli() < r.instead.Until
 	tried := func(l session.Link) bool {

@@ -22,6 +22,10 @@ type Prompt struct {
 	Steer    bool            `json:"steer,omitempty"`  // it waits for the next model call of the turn that runs
 	Append   bool            `json:"append,omitempty"` // no model is called: its turn ends without a start, with StopEndTurn
 
+	// Chosen is what the session had chosen when the prompt was sent, if it waits. nil: it does not wait, or an older build wrote the
+	// log; then the session's choice at the start of the turn counts.
+	Chosen *Chosen `json:"chosen,omitempty"`
+
 	// NotBefore is when the first model call may be made, and Deadline when the turn ends if it has not ended by then. Both are in
 	// Unix milliseconds; 0: none. Older builds never set them.
 	NotBefore int64 `json:"not_before,omitempty"`
@@ -68,6 +72,29 @@ type Override struct {
 	Options *provider.Options `json:"options,omitempty"` // nil: none; never changed once it is made
 
 	Fallbacks *[]Link `json:"fallbacks,omitempty"` // nil: those of the session
+}
+
+// Chosen is the part of a session's settings that a prompt keeps while it waits.
+type Chosen struct {
+	Model     ModelRef          `json:"model"`
+	Level     provider.Level    `json:"preferred_thinking_level,omitempty"`
+	Fallback  provider.Policy   `json:"fallback,omitempty"`
+	Display   provider.Display  `json:"display,omitempty"`
+	Options   *provider.Options `json:"options,omitempty"` // never changed once it is made
+	Fallbacks *[]Link           `json:"fallbacks,omitempty"`
+}
+
+// Chosen is what a prompt keeps of the settings if it waits.
+func (s Settings) Chosen() *Chosen {
+	return &Chosen{s.Model, s.Level, s.Fallback, s.Display, s.Options, s.Fallbacks}
+}
+
+// Settings are those that the turn of a prompt starts with, in a session that has the settings now.
+func (p Prompt) Settings(now Settings) Settings {
+	if c := p.Chosen; c != nil {
+		now.Model, now.Level, now.Fallback, now.Display, now.Options, now.Fallbacks = c.Model, c.Level, c.Fallback, c.Display, c.Options, c.Fallbacks
+	}
+	return now
 }
 
 // TurnStart freezes what a turn runs with.

@@ -170,7 +170,11 @@ type (
 	}
 	TurnResumed struct{ session.TurnResumed }
 
-	TurnEnd struct{ session.TurnEnd }
+	// TurnEnd of a prompt that another turn took in has the Into and the reason of that turn, and nothing else: the end of Into came before.
+	TurnEnd struct {
+		session.TurnEnd
+		Into session.TurnID `json:"into,omitempty"`
+	}
 )
 
 // NewTurnParked is what clients see of a parked turn.

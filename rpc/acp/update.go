@@ -191,6 +191,10 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		}
 		return th.spent(ctx, u, "completed")
 	case feed.TurnEnd:
+		if e.Into != "" { // no request waits for it
+			th.answer(u.Turn, &e, nil)
+			return nil
+		}
 		if err := th.later(u); err != nil {
 			return err
 		}

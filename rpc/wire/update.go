@@ -155,7 +155,7 @@ func Event(e feed.Event, room int) (any, error) {
 	case feed.TurnParked:
 		return NewParked(e), nil
 	case feed.TurnEnd:
-		return turnEnd{e.TurnEnd, failure.OfTurn(e.Error)}, nil
+		return turnEnd{e, failure.OfTurn(e.Error)}, nil
 	}
 	return e, nil
 }
@@ -205,7 +205,7 @@ func NewParked(p feed.TurnParked) Parked { return Parked{p, failure.OfTurn(p.Err
 
 // turnEnd is a TurnEnd with its failure as an error of the protocol.
 type turnEnd struct {
-	session.TurnEnd
+	feed.TurnEnd
 	Error *conn.Error `json:"error,omitempty"` // in place of the log's
 }
 

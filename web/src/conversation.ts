@@ -337,6 +337,11 @@ export class Conversation {
 				t.converted(u.params);
 				break;
 			case "turn_end":
+				if (u.params.into) { // the turn that took the prompt in has shown its end
+					this.turns.delete(t.id);
+					t.el.remove();
+					break;
+				}
 				if (!t.end(u.params)) {
 					this.turns.delete(t.id);
 					t.el.remove();

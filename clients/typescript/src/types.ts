@@ -1941,6 +1941,7 @@ export interface Notifications {
 		duration_ms: number;
 		output_errors?: string[];
 		cache_use?: CacheUse;
+		into?: string;
 		error?: Error;
 	};
 	summary: {

@@ -250,6 +250,9 @@ func (c *conversation) prompted(u update) {
 }
 
 func (c *conversation) turnEnded(u update) {
+	if u.Into != "" { // the turn that took the prompt in ended before
+		return
+	}
 	if text, ok := c.asked[u.Turn]; ok { // it never started
 		delete(c.asked, u.Turn)
 		if u.Stop == "end_turn" {

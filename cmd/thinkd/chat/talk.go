@@ -141,7 +141,7 @@ func (t *talk) notified(u update) {
 		if u.Method == "turn_end" {
 			t.read(t.id)
 		}
-		if u.Method == "turn_end" && u.Turn == last && unfinished(u.Stop) && len(t.queue) == 0 {
+		if u.Method == "turn_end" && u.Turn == last && u.Into == "" && unfinished(u.Stop) && len(t.queue) == 0 {
 			t.offerToContinue()
 		}
 	}
