@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/thinkd/thinkd/provider"
 )
 
 // The flags of thinkd prompt become the options of the request. A value is JSON, or else a text, and the daemon checks it.
@@ -44,6 +46,50 @@ func TestPromptOptions(t *testing.T) {
 		got, marshalled := json.Marshal(options)
 		if err != nil || marshalled != nil || string(got) != test.want {
 			t.Errorf("%q, %q: %s, %v, want %s", test.options, test.schema, got, err, test.want)
+		}
+	}
+}
+
+// The files of thinkd prompt come first, with the type that their bytes have, otherwise their name. A text may be missing.
+func TestPromptFiles(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, data string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	plan, notes, image, data := file("plan.pdf", "%PDF-1.4"), file("notes.md", "# Notes"), file("small.txt", "\x89PNG\r\n\x1a\n"), file("data", "\x00\xff")
+	for _, test := range []struct {
+		files       []string
+		text        string
+		want, fault string
+	}{
+		{[]string{plan, notes}, "Why?", "plan.pdf application/pdf, notes.md text/markdown, Why?", ""},
+		{[]string{image, data}, " ", "small.txt image/png, data application/octet-stream", ""},
+		{[]string{dir}, "x", "", "is not a file"},
+		{[]string{file("empty", "")}, "x", "", "is empty"},
+		{[]string{plan + "x"}, "x", "", "no such file"},
+	} {
+		content, err := attached(test.files, test.text)
+		if test.fault != "" {
+			if err == nil || !strings.Contains(err.Error(), test.fault) {
+				t.Errorf("%q: %v, want %q", test.files, err, test.fault)
+			}
+			continue
+		}
+		var got []string
+		for _, b := range content {
+			switch b := b.(type) {
+			case provider.Media:
+				got = append(got, b.Name+" "+b.Type)
+			case provider.Text:
+				got = append(got, b.Text)
+			}
+		}
+		if err != nil || strings.Join(got, ", ") != test.want {
+			t.Errorf("%q: %q, %v, want %q", test.files, got, err, test.want)
 		}
 	}
 }
