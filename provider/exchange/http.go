@@ -9,33 +9,21 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/provider/refusal"
+	"github.com/thinkd/thinkd/provider/transport"
 )
 
 // NewClient makes the HTTP client of model APIs on rt; nil is a transport of its own. There is no limit on how long an
 // answer takes: who reads it knows what is too long.
 func NewClient(rt http.RoundTripper) *http.Client {
 	if rt == nil {
-		rt = &http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    15 * time.Second,
-			ForceAttemptHTTP2:      true,
-			DisableCompression:     true, // so that what comes compressed is seen and refused, never inflated
-			MaxIdleConnsPerHost:    16,
-			IdleConnTimeout:        90 * time.Second,
-			MaxResponseHeaderBytes: 1 << 20,
-			ReadBufferSize:         32 << 10, // a vendor that is fast costs a sixth less than with 4 KiB
-		}
+		rt, _ = transport.New(transport.Settings{}) // which has no setting that could be wrong
 	}
 	return &http.Client{Transport: rt}
 }
@@ -164,6 +152,12 @@ func (c *Caller) Broken(ctx context.Context, resp *http.Response, err error) err
 		err = e.Err // the address is the operator's own, and may hold what nobody else should see
 	}
 	e := c.fault(provider.KindTransport, "", err)
+	switch _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); {
+	case errors.Is(err, transport.ErrProxyLogin):
+		e.Hint = provider.HintFinal
+	case untrusted: // it may pass: the page of a hotel's network that wants a click has another certificate as well
+		e.Message = "the server's certificate is not trusted; if a proxy inspects connections, set ca_file to the certificate of its authority"
+	}
 	if resp != nil {
 		e.Status, e.RequestID = resp.StatusCode, c.RequestID(resp.Header)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/transport"
 	"github.com/thinkd/thinkd/registry"
 )
 
@@ -31,8 +32,9 @@ type Config struct {
 	NumCtx       int    // tokens of the window to ask an Ollama for; 0: as its adapter does
 	Cache        provider.CacheTime
 	Context      json.RawMessage // the vendor's own context management, in the vendor's words; nil: none
-	Egress       []string        // labels of the operator's that say where its data goes
-	Rows         []registry.Row  // corrections and additions to the catalog
+	Network      transport.Settings
+	Egress       []string       // labels of the operator's that say where its data goes
+	Rows         []registry.Row // corrections and additions to the catalog
 }
 
 // Login is how one logs in to a provider. The tags are the keys of the config file.

@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/provider/sim"
 	_ "github.com/thinkd/thinkd/provider/sim/faces"
+	"github.com/thinkd/thinkd/provider/transport"
 	"github.com/thinkd/thinkd/registry"
 )
 
@@ -40,7 +41,7 @@ type Providers struct {
 func Open(list []Config, own Dialects, keys *login.Keys, catalog *registry.Catalog, log *slog.Logger) *Providers {
 	p := &Providers{list: list, adapters: make(map[string]func() provider.Provider), sources: make(map[string]*login.Source), meters: make(map[string]*quota.Meter), log: log}
 	for _, pc := range list {
-		e := endpoint{Config: pc, own: own, client: exchange.NewClient(nil), meter: quota.NewMeter(nil), log: log}
+		e := endpoint{Config: pc, own: own, client: exchange.NewClient(connect(pc.Network)), meter: quota.NewMeter(nil), log: log}
 		p.meters[pc.ID] = e.meter
 		e.simulated = pc.BaseURL == "" && pc.ID == Simulator
 		if pc.KeyEnvName {
@@ -65,6 +66,20 @@ func Open(list []Config, own Dialects, keys *login.Keys, catalog *registry.Catal
 	}
 	return p
 }
+
+// connect is how a provider is reached. A setting that has become wrong since the config was read, such as a file that is gone, is the
+// error of each call.
+func connect(s transport.Settings) http.RoundTripper {
+	rt, err := transport.New(s)
+	if err != nil {
+		return unreachable{err}
+	}
+	return rt
+}
+
+type unreachable struct{ err error }
+
+func (u unreachable) RoundTrip(*http.Request) (*http.Response, error) { return nil, u.err }
 
 // open makes a provider's adapters; without a source it needs no key.
 func (p *Providers) open(e endpoint, source *login.Source, catalog *registry.Catalog) (provider.Provider, error) {

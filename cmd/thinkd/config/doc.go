@@ -11,5 +11,5 @@
 // [Compare] tells how two configs differ, by the keys of the file.
 //
 // Inside the package, files depend in one direction: file, position, address, limits, tools, serve, context, dialects, agents,
-// login, provider, inputs, config.
+// login, variable, network, provider, inputs, config.
 package config

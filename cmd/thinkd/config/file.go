@@ -47,6 +47,11 @@ type fileProvider struct {
 	Cache    string                `toml:"cache"`
 	Context  any                   `toml:"context_management"` // see managed
 	Egress   []string              `toml:"egress"`
+	Proxy    string                `toml:"proxy"`
+	ProxyEnv string                `toml:"proxy_login_env"`
+	CAFile   string                `toml:"ca_file"`
+	CertFile string                `toml:"client_cert_file"`
+	KeyFile  string                `toml:"client_key_file"`
 	Models   []fileModel           `toml:"models"`
 }
 

@@ -76,6 +76,9 @@ func (src *source) provider(id string, f fileProvider, own vendors.Dialects, get
 	if p.Egress = f.Egress; egress.CheckLabels(p.Egress) != nil {
 		return vendors.Config{}, src.errorf(key+".egress", "%w", egress.CheckLabels(p.Egress))
 	}
+	if p.Network, err = src.network(key, f, getenv); err != nil {
+		return vendors.Config{}, err
+	}
 	if !variableName().MatchString(p.KeyEnv) {
 		return vendors.Config{}, src.errorf(key+".api_key_env", "must be the name of an environment variable, not a key")
 	}
@@ -180,14 +183,4 @@ func (src *source) baseURL(key, stated, api string, v registry.Vendor, getenv fu
 		return "", src.errorf(key+".base_url", `missing; say where the API is, such as "https://llm.example.com"`)
 	}
 	return strings.TrimRight(cmp.Or(stated, fromEnv, v.BaseURL), "/"), nil
-}
-
-// variableName takes the empty word, for a provider that needs no key.
-var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)?$`) })
-
-func variable(getenv func(string) string, name string) string {
-	if name == "" {
-		return ""
-	}
-	return strings.TrimSpace(getenv(name))
 }
