@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/report"
+	"github.com/thinkd/thinkd/agent/todo"
 	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/agent/transcript"
@@ -248,7 +249,11 @@ func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
 	if !c.begun.IsZero() {
 		end.DurationMS = s.cfg.Now().Sub(c.begun).Milliseconds()
 	}
-	return append(facts, fact{s.run.ID, end, feed.ToolEnd{ToolEnd: end}})
+	facts = append(facts, fact{s.run.ID, end, feed.ToolEnd{ToolEnd: end}})
+	if plan, ok := todo.Written(c.Name, c.Input, result.Failed); ok && c.tool.Host == tool.Builtin {
+		facts = append(facts, fact{s.run.ID, nil, feed.Plan{Items: plan}})
+	}
+	return facts
 }
 
 // result stores the media of a tool's result, which goes on without those that cannot be stored.

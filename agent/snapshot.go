@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/forecast"
 	"github.com/thinkd/thinkd/agent/recall"
+	"github.com/thinkd/thinkd/agent/todo"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -21,7 +22,8 @@ type State struct {
 	Model    provider.Model
 	Decision provider.Decision
 	Running  bool
-	Grants   []tool.Grant // that apply now; shared, so nobody may change them
+	Grants   []tool.Grant    // that apply now; shared, so nobody may change them
+	Plan     []tool.PlanItem // of the models; nil: there is none
 }
 
 // Message is a message of the history, with the start and the end of its turn.
@@ -94,7 +96,7 @@ func (s *state) state() State {
 	if until := s.warmUntil(c); until != 0 {
 		record.Warm = &session.Warm{Until: until, Model: c.ref()}
 	}
-	return State{Session: record, Model: c.model, Decision: c.decision, Running: s.run != nil, Grants: s.view.Grants}
+	return State{Session: record, Model: c.model, Decision: c.decision, Running: s.run != nil, Grants: s.view.Grants, Plan: todo.Of(s.view)}
 }
 
 // Attach returns the current state of the session, and a subscription to all later updates, without a gap. The snapshot has at most

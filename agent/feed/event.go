@@ -238,7 +238,7 @@ func (TurnEnd) Method() string           { return "turn_end" }
 func Events() []Event {
 	return []Event{PromptStored{}, TurnStart{}, MessageStart{}, MessageEnd{}, ThinkingStart{}, ThinkingDelta{},
 		ThinkingEnd{}, MessageDelta{}, TextEnd{}, MediaEnd{}, ServerTool{}, UsageTotal{}, Retry{}, ThinkingConverted{}, Notice{},
-		SessionUpdate{}, QueueUpdate{}, FellBack{}, TurnParked{}, TurnResumed{}, TurnEnd{}, SummaryStored{}, SummaryUndone{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
+		SessionUpdate{}, QueueUpdate{}, FellBack{}, TurnParked{}, TurnResumed{}, TurnEnd{}, SummaryStored{}, SummaryUndone{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Plan{}, Confirm{}, ConfirmResolved{}}
 }
 
 // ServerStatus is how far the call of a vendor's tool is.

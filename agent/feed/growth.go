@@ -75,6 +75,10 @@ func weight(e Event) int {
 		size = len(e.Chunk)
 	case ToolEnd:
 		size = weightOf(e.Content)
+	case Plan:
+		for _, item := range e.Items {
+			size += len(item.Content)
+		}
 	case Confirm:
 		size = len(e.Arguments)
 	case SessionUpdate:

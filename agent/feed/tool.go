@@ -29,6 +29,11 @@ type (
 	}
 	ToolEnd struct{ session.ToolEnd }
 
+	// Plan is what a model plans to do, after it changed that with the built-in tool for it.
+	Plan struct {
+		Items []tool.PlanItem `json:"items"` // all of them, in order; never nil
+	}
+
 	// Confirm asks whether a call may run.
 	Confirm struct {
 		ID        string            `json:"confirm_id"`
@@ -68,6 +73,7 @@ type (
 func (ToolStart) Method() string       { return "tool_start" }
 func (ToolOutput) Method() string      { return "tool_output" }
 func (ToolEnd) Method() string         { return "tool_end" }
+func (Plan) Method() string            { return "plan" }
 func (Confirm) Method() string         { return "confirm" }
 func (ConfirmResolved) Method() string { return "confirm_resolved" }
 

@@ -22,7 +22,7 @@ Words of the marker:
 	b.WriteString(`
 Several markers that follow each other are the steps of one turn: a tool each, and at last the answer.
 
-  [[sim: tool=todo args={"items":[{"text":"Look","status":"doing"}]}]] [[sim: tool=run]] [[sim: text=40]]
+  [[sim: tool=todo args={"items":[{"content":"Look","status":"pending"}]}]] [[sim: tool=run]] [[sim: text=40]]
 
 Each tool is called after the results of the one before. The last marker also describes the answer after its tool.
 If the request does not offer a tool, or args do not fit its schema, the answer is a text that says so.

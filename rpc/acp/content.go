@@ -92,6 +92,8 @@ func mediaContent(b provider.Media) content {
 // toolKind is one of ACP's words, of which the list is closed.
 func toolKind(t tool.Tool) string {
 	switch {
+	case t.Host == tool.Builtin && t.Name == tool.PlanTool:
+		return "think"
 	case t.Host == tool.Builtin && (t.Name == "list" || t.Name == "search"):
 		return "search"
 	case t.Effect == tool.Read:
@@ -102,4 +104,12 @@ func toolKind(t tool.Tool) string {
 		return "execute"
 	}
 	return "other"
+}
+
+// planUpdate shows a plan, which replaces the one before.
+func planUpdate(items []tool.PlanItem) update {
+	if items == nil {
+		items = []tool.PlanItem{}
+	}
+	return update{Kind: "plan", Entries: &items}
 }

@@ -49,7 +49,10 @@ func (th *thread) replay(ctx context.Context, snap agent.Snapshot) error {
 			}
 		}
 	}
-	return nil
+	if snap.Plan == nil {
+		return nil
+	}
+	return th.send(ctx, nil, planUpdate(snap.Plan))
 }
 
 // replayReply sends a message of the model, with the results of its calls.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // metaKey is where our own members are, on every type that has _meta.
@@ -139,28 +140,29 @@ func (c content) MarshalJSON() ([]byte, error) {
 
 // update is a session/update: which members are there is the kind's business.
 type update struct {
-	Kind       string    `json:"sessionUpdate"`
-	MessageID  string    `json:"messageId,omitempty"`
-	Content    any       `json:"content,omitempty"` // content of a chunk, []toolContent of a call
-	Call       string    `json:"toolCallId,omitempty"`
-	Title      string    `json:"title,omitempty"`
-	Name       string    `json:"name,omitempty"`
-	ToolKind   string    `json:"kind,omitempty"`
-	Status     string    `json:"status,omitempty"`
-	Input      any       `json:"rawInput,omitempty"`
-	Locations  []place   `json:"locations,omitempty"`
-	Options    []option  `json:"configOptions,omitempty"`
-	Mode       string    `json:"currentModeId,omitempty"`
-	Used       *int      `json:"used,omitempty"`
-	Size       *int      `json:"size,omitempty"`
-	Cost       *cost     `json:"cost,omitempty"`
-	Severity   string    `json:"severity,omitempty"`
-	Commands   []command `json:"availableCommands,omitempty"`
-	Compaction string    `json:"compactionId,omitempty"`
-	Summary    []content `json:"summary,omitempty"`
-	Error      string    `json:"error,omitempty"`
-	UpdatedAt  string    `json:"updatedAt,omitempty"`
-	Meta       meta      `json:"_meta,omitempty"`
+	Kind       string           `json:"sessionUpdate"`
+	MessageID  string           `json:"messageId,omitempty"`
+	Content    any              `json:"content,omitempty"` // content of a chunk, []toolContent of a call
+	Call       string           `json:"toolCallId,omitempty"`
+	Title      string           `json:"title,omitempty"`
+	Name       string           `json:"name,omitempty"`
+	ToolKind   string           `json:"kind,omitempty"`
+	Status     string           `json:"status,omitempty"`
+	Input      any              `json:"rawInput,omitempty"`
+	Locations  []place          `json:"locations,omitempty"`
+	Options    []option         `json:"configOptions,omitempty"`
+	Mode       string           `json:"currentModeId,omitempty"`
+	Used       *int             `json:"used,omitempty"`
+	Size       *int             `json:"size,omitempty"`
+	Cost       *cost            `json:"cost,omitempty"`
+	Severity   string           `json:"severity,omitempty"`
+	Commands   []command        `json:"availableCommands,omitempty"`
+	Compaction string           `json:"compactionId,omitempty"`
+	Summary    []content        `json:"summary,omitempty"`
+	Error      string           `json:"error,omitempty"`
+	Entries    *[]tool.PlanItem `json:"entries,omitempty"` // of a plan
+	UpdatedAt  string           `json:"updatedAt,omitempty"`
+	Meta       meta             `json:"_meta,omitempty"`
 }
 
 type notification struct {

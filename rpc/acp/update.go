@@ -141,6 +141,8 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		return th.makes(ctx, u, blockID(e.Message, e.Block), provider.Media{Type: e.MimeType, Hash: e.Hash, Size: e.Size})
 	case feed.ToolStart, feed.ToolOutput, feed.ToolEnd:
 		return th.tellTool(ctx, u)
+	case feed.Plan:
+		return th.send(ctx, u, planUpdate(e.Items))
 	case feed.Confirm:
 		return th.question(ctx, u, e)
 	case feed.ConfirmResolved:

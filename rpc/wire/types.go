@@ -46,6 +46,7 @@ type Session struct {
 	Options   *provider.Options          `json:"options,omitempty"`         // absent: none; not in lists
 	Tools     []SessionTool              `json:"tools,omitempty"`           // not in lists
 
+	Plan         []tool.PlanItem           `json:"plan,omitempty"`                 // of its models; not in lists
 	Instructions []session.InstructionFile `json:"project_instructions,omitempty"` // files in the system prompt; not in lists
 }
 
@@ -60,7 +61,7 @@ type SessionTool struct {
 // WithDetails adds what lists of sessions leave out.
 func (w Session) WithDetails(st agent.State) Session {
 	w.Grants, w.Pinned, w.Options = st.Grants, st.Session.Pinned, NewOptions(st.Session.Settings)
-	w.Instructions = st.Session.Instructions.Files
+	w.Instructions, w.Plan = st.Session.Instructions.Files, st.Plan
 	for _, t := range st.Session.Tools {
 		w.Tools = append(w.Tools, SessionTool{t.Name, t.Host, t.Source, cmp.Or(t.Effect, tool.Other)})
 	}

@@ -84,7 +84,7 @@ func TestDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]tool.Effect{"read_file": tool.Read, "write_file": tool.Edit, "edit_file": tool.Edit,
-		"list": tool.Read, "search": tool.Read, "run": tool.Run, "recall": tool.Read}
+		"list": tool.Read, "search": tool.Read, "run": tool.Run, "recall": tool.Read, "todo": tool.Read}
 	got := map[string]tool.Effect{}
 	for _, tt := range tools {
 		got[tt.Name] = tt.Effect

@@ -1,5 +1,5 @@
-// Package builtin has the daemon's own tools for work on files: read_file, write_file, edit_file, list, search and run. One more
-// tool, recall, reads what a summary replaces of the conversation.
+// Package builtin has the daemon's own tools for work on files: read_file, write_file, edit_file, list, search and run. Two more
+// tools do not: recall reads what a summary replaces of the conversation, and todo shows people a plan.
 //
 // [Tools] are the tools of the daemon. [Tools.In] creates the [Host] of a session, which works in a [Place]: the session's folders. No
 // path leads out of them, whatever links there are: the system's calls for rooted access ensure it. The tools refuse everything that is

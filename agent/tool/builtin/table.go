@@ -23,7 +23,7 @@ func (h *Host) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) a
 	var p struct {
 		Path string `json:"path"`
 	}
-	if i < 0 || call.Name == recallName || json.Unmarshal(call.Input, &p) != nil {
+	if i < 0 || call.Name == recallName || call.Name == tool.PlanTool || json.Unmarshal(call.Input, &p) != nil {
 		return approval.Concern{} // Run says what is wrong
 	}
 	h = h.with(table[i].Effect, approval.Concern{})
@@ -107,7 +107,7 @@ func quiet[P any](run func(context.Context, *Host, P) (string, error)) func(cont
 	}
 }
 
-// recallName is the one tool that does not work on files.
+// recallName is a tool that does not work on files.
 const recallName = "recall"
 
 // recallQuery is a query in the words of the tool.
@@ -123,6 +123,21 @@ func recallEarlier(ctx context.Context, h *Host, q recallQuery) (string, error) 
 		return "", errors.New("the earlier messages of this conversation cannot be read here")
 	}
 	return h.place.Recall(ctx, recall.Query{Words: q.Query, Message: q.Message, From: q.From})
+}
+
+// plan checks a plan. The log keeps it as the arguments of the call, and clients get it from there.
+func plan(input json.RawMessage) (string, error) {
+	items, err := tool.ReadPlan(input)
+	if err != nil {
+		return "", err
+	}
+	completed := 0
+	for _, item := range items {
+		if item.Status == tool.PlanCompleted {
+			completed++
+		}
+	}
+	return fmt.Sprintf("People see the plan: %d of %d steps are completed.", completed, len(items)), nil
 }
 
 // table has all tools, and never changes. The records of sessions have copies of the definitions, so a change applies to new
@@ -152,6 +167,13 @@ var table = []entry{
 		"Runs a command line in the system's shell, without input, and answers with its output and exit code. It ends after timeout_seconds, 120 if absent; what it left running in the background ends with it.",
 		`{"type":"object","properties":{"command":{"type":"string","minLength":1},"path":{"type":"string","description":"the folder to run it in; absent: the project's folder"},"timeout_seconds":{"type":"integer","minimum":1,"maximum":3600}},"required":["command"]}`,
 		run),
+	define(tool.PlanTool, "Update the plan", tool.Read,
+		"Shows people your plan for a task of several steps. Give the whole list each time: it replaces the one before. Mark the step that you work on as in_progress, and each finished step as completed at once. Do without it for simple tasks.",
+		`{"type":"object","properties":{"items":{"type":"array","maxItems":100,"items":{"type":"object","properties":{"content":{"type":"string","minLength":1,"maxLength":500,"description":"one step, in a few words"},"status":{"type":"string","enum":["pending","in_progress","completed"]},"priority":{"type":"string","enum":["high","medium","low"]}},"required":["content","status"]}}},"required":["items"]}`,
+		func(_ context.Context, _ *Host, p json.RawMessage, _ func(string)) (string, bool, error) {
+			text, err := plan(p)
+			return text, false, err
+		}),
 	define(recallName, "Recall earlier messages", tool.Read,
 		"Searches and quotes the earlier messages of this conversation, if a summary replaces them. Use it when the summary lacks a detail. Give the words that the message must have, or the message_id of a message to read it whole.",
 		`{"type":"object","properties":{"query":{"type":"string","description":"words to search for"},"message_id":{"type":"string","description":"the message to quote, as a search named it"},"from":{"type":"integer","minimum":0,"description":"the byte from which a long message is quoted"}}}`,

@@ -548,6 +548,16 @@ export type PinApplies = "now" | "next_summary";
 
 export type Place = "title" | "prompt" | "thought" | "answer" | "tool";
 
+export type PlanItem = {
+	content: string;
+	status: PlanStatus;
+	priority: PlanPriority;
+};
+
+export type PlanPriority = "high" | "medium" | "low";
+
+export type PlanStatus = "pending" | "in_progress" | "completed";
+
 export type Price = {
 	input: number;
 	output: number;
@@ -736,6 +746,7 @@ export type Session = {
 	pinned_messages?: string[];
 	options?: Options;
 	tools?: SessionTool[];
+	plan?: PlanItem[];
 	project_instructions?: InstructionFile[];
 };
 
@@ -942,7 +953,7 @@ export interface Methods {
 			client?: ClientInfo;
 			capabilities?: ClientCapabilities;
 			strict?: boolean;
-			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "server_tool" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "fell_back" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
+			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "server_tool" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "fell_back" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "plan" | "confirm" | "confirm_resolved")[];
 		};
 		result: {
 			protocol_version: number;
@@ -1352,7 +1363,7 @@ export interface Methods {
 			session_id: string;
 			after_seq?: number;
 			limit?: number;
-			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "server_tool" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "fell_back" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "confirm" | "confirm_resolved")[];
+			notifications?: ("prompt" | "turn_start" | "message_start" | "message_end" | "thinking_start" | "thinking_delta" | "thinking_end" | "message_delta" | "text_end" | "media_end" | "server_tool" | "usage" | "retry" | "thinking_converted" | "notice" | "session_update" | "queue_update" | "fell_back" | "turn_parked" | "turn_resumed" | "turn_end" | "summary" | "summary_undone" | "tool_start" | "tool_output" | "tool_end" | "plan" | "confirm" | "confirm_resolved")[];
 		};
 		result: {
 			session: Session;
@@ -2009,6 +2020,14 @@ export interface Notifications {
 		content: Block[];
 		is_error: boolean;
 		duration_ms: number;
+	};
+	plan: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		items: PlanItem[];
 	};
 	confirm: {
 		session_id: string;

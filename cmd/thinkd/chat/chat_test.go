@@ -54,6 +54,10 @@ func TestScrollback(t *testing.T) {
 				"message_end", `{"message_id":"m","stop_reason":"end_turn","cited":[{"block":1,"sources":[{"url":"https://e.x/2"}]}]}`},
 			[]string{"", "a", "· Sources:", "- One: https://e.x/1", "· [image/png, 12 bytes]", "· Sources:", "- https://e.x/2"}, nil,
 		},
+		"a plan is one line": {
+			[]string{"plan", `{"items":[{"content":"Read","status":"completed"},{"content":"Write","status":"in_progress"},{"content":"Test","status":"pending"}]}`, "plan", `{"items":[]}`},
+			[]string{"· plan: 1 of 3 completed ·", "now: Write · /plan shows it", "· the plan is empty"}, nil,
+		},
 		"tools of the vendor": {
 			[]string{"server_tool", `{"message_id":"m","block":1,"call_id":"s","name":"web_search","status":"running","arguments":{"query":"sky"}}`,
 				"server_tool", `{"message_id":"m","block":2,"call_id":"s","name":"web_search","status":"done","text":"1 page","sources":[{"url":"https://e.x/1","title":"One"}]}`},

@@ -33,6 +33,7 @@ func commands() []command {
 		{"/uncompact", "", "undo the last summary, until the next prompt", func(t *talk, _ string) { t.uncompact() }},
 		{"/pin", "", "keep a message word for word beside all summaries, or end that", func(t *talk, _ string) { t.pickPin() }},
 		{"/cost", "[MODEL]", "say what the next prompt would cost, and what was spent", func(t *talk, model string) { t.showCost(model) }},
+		{"/plan", "", "show the plan of the model", func(t *talk, _ string) { t.showPlan() }},
 		{"/grants", "", "list and revoke what runs without a question", func(t *talk, _ string) { t.pickGrant() }},
 		{"/new", "", "start a new session", func(t *talk, _ string) { t.create() }},
 		{"/steer", "TEXT", "steer the running turn", func(t *talk, text string) { t.say(text, true) }},

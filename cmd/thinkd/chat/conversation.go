@@ -39,6 +39,7 @@ type conversation struct {
 	queue     []waiting
 	held      bool
 	questions []update // the open ones
+	plan      []step   // of the model
 
 	compacting bool // earlier turns are being summarised
 }
@@ -164,6 +165,8 @@ func (c *conversation) apply(u update, now time.Time) {
 		it.bad = u.IsError
 		it.set(words(u.Content))
 		c.end(it, it.text())
+	case "plan":
+		c.planned(u.Items)
 	case "confirm":
 		c.questions = append(c.questions, u)
 	case "confirm_resolved":
@@ -202,6 +205,40 @@ func (c *conversation) fellBack(u update) {
 	if c.other, c.payer = "", (payer{}); u.Payer != nil {
 		c.payer = *u.Payer
 	}
+}
+
+// planned takes in a plan, and says in one line how far it is. /plan shows the whole.
+func (c *conversation) planned(plan []step) {
+	c.plan = plan
+	if len(plan) == 0 {
+		c.note("the plan is empty")
+		return
+	}
+	completed, now := 0, ""
+	for _, s := range plan {
+		switch s.Status {
+		case "completed":
+			completed++
+		case "in_progress":
+			now = " · now: " + safe.Clean(s.Content)
+		}
+	}
+	c.note("plan: %d of %d completed%s · /plan shows it", completed, len(plan), now)
+}
+
+// showPlan shows the whole plan.
+func (c *conversation) showPlan() {
+	if len(c.plan) == 0 {
+		c.note("there is no plan")
+		return
+	}
+	var b strings.Builder
+	b.WriteString("plan:")
+	for _, s := range c.plan {
+		sign := map[string]string{"completed": "x", "in_progress": ">"}[s.Status]
+		fmt.Fprintf(&b, "\n[%s] %s", cmp.Or(sign, " "), safe.Clean(s.Content))
+	}
+	c.note("%s", b.String())
 }
 
 // answered takes in which model answers, if that is known.
@@ -362,6 +399,7 @@ func (c *conversation) attach(a attached, now time.Time) error {
 	if a.Updates != nil {
 		return nil
 	}
+	c.plan = a.Session.Plan
 	if a.More && len(a.Messages) > 0 {
 		c.note("earlier messages: thinkd sessions show %s", c.id)
 	}

@@ -74,6 +74,12 @@ type settled struct {
 	Instructions []instructionFile `json:"project_instructions"`
 }
 
+// step is a step of a plan.
+type step struct {
+	Content string `json:"content"`
+	Status  string `json:"status"` // pending, in_progress, completed
+}
+
 // instructionFile is a file with instructions of a project.
 type instructionFile struct {
 	Path  string `json:"path"`
@@ -89,6 +95,7 @@ type summary struct {
 	Level   provider.Level `json:"thinking_level"`
 	Updated int64          `json:"updated"`
 	Usage   provider.Usage `json:"usage"`
+	Plan    []step         `json:"plan"`
 
 	Instructions []instructionFile `json:"project_instructions"`
 }
@@ -256,6 +263,7 @@ type update struct {
 	Since     int64     `json:"since"`
 	Until     int64     `json:"until"`
 	Resumes   string    `json:"resumes"`
+	Items     []step    `json:"items"` // of plan
 
 	Spending *costs.Spending `json:"spending"`
 
