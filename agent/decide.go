@@ -40,13 +40,15 @@ type choice struct {
 	first   session.Link     // of the chain: what was asked for
 	key     string           // the name of the provider's key; empty: its first
 	instead *session.Instead // nil: it is the first choice
+
+	returned *session.Link // see [session.TurnStart]
 }
 
 func (c choice) link() session.Link { return session.Link{Model: c.ref(), Key: c.key} }
 
 // start is what a turn that runs with the choice has in the log.
 func (c choice) start() session.TurnStart {
-	return session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address, Payer: c.payer, Options: c.optionsKept(), Key: c.key, Instead: c.instead}
+	return session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address, Payer: c.payer, Options: c.optionsKept(), Key: c.key, Instead: c.instead, Returned: c.returned}
 }
 
 func (c choice) ref() session.ModelRef { return refOf(c.model) }
@@ -92,6 +94,9 @@ func (v conversation) next(set session.Settings, o session.Override) (choice, er
 	last := v.lastStart(nil)
 	if err != nil || last == nil || last.Instead == nil {
 		return c, err
+	}
+	if last.Instead.Of.At() == c.link() {
+		c.returned = &session.Link{Model: last.Model, Level: last.Reasoning.Effective, Key: last.Key}
 	}
 	link, ok := fallback.Stays(last, v.chain(c.first, set, o))
 	if !ok {

@@ -355,6 +355,20 @@ func TestStaysAndReturns(t *testing.T) {
 		if list, _ = fell(sub); len(list) != 0 {
 			t.Errorf("it returns twice: %+v", list)
 		}
+		for range 2 { // the same after a restart
+			page, _, err := b.agent(id).History(t.Context(), Page{Limit: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var steps []string
+			for i, m := range page {
+				for _, s := range m.Steps {
+					steps = append(steps, fmt.Sprintf("%d %s-%s %v", i, s.Switch.From.Model.Provider, s.Switch.To.Model.Provider, s.Switch.Why != nil))
+				}
+			}
+			check(t, "steps", strings.Join(steps, ", "), "0 a-b true, 6 b-a false, 6 a-b true, 10 b-a false")
+			b.restart()
+		}
 	})
 }
 

@@ -527,13 +527,12 @@ func (s *state) noticeStart() {
 
 // returned tells that the session goes back to its first choice with the running turn.
 func (s *state) returned() {
-	r, v := s.run, s.conversation()
-	last := v.lastStart(r.Turn)
-	if r.instead != nil || last == nil || last.Instead == nil || last.Instead.Of.At() != r.link() {
+	from := s.run.Start.Returned
+	if from == nil {
 		return
 	}
-	was := choice{model: s.cfg.Catalog.Model(last.Model.Provider, last.Model.ID), decision: last.Reasoning, key: last.Key}
-	s.tell(r.ID, s.fellBack(was, nil, false))
+	was := choice{model: s.cfg.Catalog.Model(from.Model.Provider, from.Model.ID), decision: provider.Decision{Effective: from.Level}, key: from.Key}
+	s.tellAt(s.run.Steps[0].Time, s.run.ID, s.fellBack(was, nil, false))
 }
 
 // Cancel ends a turn. An empty id means the running turn, or, between turns, the compaction that [Agent.Compact] started. The id of a

@@ -222,7 +222,7 @@ func (s *state) fallBack(pe *provider.Error) bool {
 	if r.calls = max(r.calls, 1); was.model.Provider != next.model.Provider {
 		r.paidBy = nil
 	}
-	s.tell(r.ID, s.fellBack(was, why, seen))
+	s.tellAt(r.Steps[len(r.Steps)-1].Time, r.ID, s.fellBack(was, why, seen))
 	if s.noticeModel(); s.ended == nil {
 		s.newCall()
 	}

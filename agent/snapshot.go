@@ -35,6 +35,7 @@ type Message struct {
 	Start *session.TurnStart // nil: its turn never started
 	Stop  *session.TurnEnd   // nil: its turn runs or waits
 	Open  []Open             // blocks that are being written, in order
+	Steps []session.Step     // of its turn, right after the message; the first message of a turn also has those before it, with At 0
 
 	Continues session.TurnID  // of the model's: the turn that its turn goes on with; empty: none
 	Joins     *feed.Joined    // of the first of these: the text that its first text is a part of; nil: none
@@ -675,6 +676,12 @@ func (s *state) messages(t *session.Turn) []Message {
 		list = append(list, Message{Message: m, Start: t.Now(), Open: s.run.reply.blocks(), Served: s.run.answering.by})
 	}
 	continues, joins := goesOn(t)
+	for _, step := range t.Steps {
+		if len(list) > 0 {
+			m := &list[min(max(step.At, 1), len(list))-1]
+			m.Steps = append(m.Steps, step)
+		}
+	}
 	for i := range list {
 		if list[i].Role == provider.Assistant {
 			list[i].Continues, list[i].Joins, joins = continues, joins, nil

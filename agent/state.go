@@ -204,9 +204,12 @@ func (s *state) apply(e session.Entry) error {
 func (s *state) numbered() bool { return s.view.LastSeq > s.feed.Base() }
 
 // tell publishes an event that the log does not keep. For the first event of a process the log keeps the number (numbered).
-func (s *state) tell(turn session.TurnID, e feed.Event) {
+func (s *state) tell(turn session.TurnID, e feed.Event) { s.tellAt(s.cfg.Now().UnixMilli(), turn, e) }
+
+// tellAt is tell with the time of an entry that the log has of the same thing.
+func (s *state) tellAt(time int64, turn session.TurnID, e feed.Event) {
 	if s.numbered() {
-		s.publish(turn, e)
+		s.publishAt(time, turn, e)
 		return
 	}
 	if err := s.record(fact{turn, nil, e}); err != nil { // which has ended the agent
@@ -225,7 +228,11 @@ func (s *state) publishWaiting() {
 }
 
 func (s *state) publish(turn session.TurnID, e feed.Event) {
-	s.feed.Publish(turn, s.cfg.Now().UnixMilli(), e)
+	s.publishAt(s.cfg.Now().UnixMilli(), turn, e)
+}
+
+func (s *state) publishAt(time int64, turn session.TurnID, e feed.Event) {
+	s.feed.Publish(turn, time, e)
 	s.unlisted = s.unlisted || listed(e)
 }
 

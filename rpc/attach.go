@@ -61,6 +61,7 @@ type attachResult struct {
 	Messages []wire.Message `json:"messages,omitzero"`
 
 	Summaries []wire.Summary `json:"summaries,omitzero"` // that were made right after one of the messages
+	Steps     []wire.Step    `json:"steps,omitzero"`     // of their turns, those in open included
 
 	More *bool     `json:"more,omitempty"`
 	Open *openTurn `json:"open,omitempty"`
@@ -122,8 +123,19 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 	}
 	r.Messages, err = c.server.out.Newest(snap.Messages, room, least)
 	r.Summaries = c.server.out.SummariesInPage(shownAfter(snap.Summaries, r))
+	r.Steps = wire.StepsInPage(shownMessages(snap, r))
 	r.More = new(snap.More || len(r.Messages) < len(snap.Messages))
 	return r, err
+}
+
+// shownMessages are the messages of a snapshot that an answer has.
+func shownMessages(snap agent.Snapshot, r attachResult) []agent.Message {
+	list := snap.Messages[len(snap.Messages)-len(r.Messages):]
+	if r.Open != nil {
+		of := snap.Turn.Messages
+		list = slices.Concat(list, of[len(of)-len(r.Open.Messages):])
+	}
+	return list
 }
 
 // shownAfter are the summaries that were made after messages of an answer.

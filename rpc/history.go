@@ -29,6 +29,7 @@ type historyParams struct {
 type historyResult struct {
 	Messages  []wire.Message `json:"messages"`
 	Summaries []wire.Summary `json:"summaries,omitzero"` // that were made right after one of the messages
+	Steps     []wire.Step    `json:"steps,omitzero"`     // of their turns
 	More      bool           `json:"more"`
 }
 
@@ -51,15 +52,17 @@ func history(ctx context.Context, c *client, p historyParams) (historyResult, er
 		if err != nil {
 			return historyResult{}, err
 		}
-		summaries, err := c.summariesAfter(ctx, p.Session.Value, messages[:len(shown)])
-		return historyResult{shown, summaries, left(shown)}, err
+		of := messages[:len(shown)]
+		summaries, err := c.summariesAfter(ctx, p.Session.Value, of)
+		return historyResult{shown, summaries, wire.StepsInPage(of), left(shown)}, err
 	}
 	shown, err := c.server.out.Newest(messages, room, 1)
 	if err != nil {
 		return historyResult{}, err
 	}
-	summaries, err := c.summariesAfter(ctx, p.Session.Value, messages[len(messages)-len(shown):])
-	return historyResult{shown, summaries, left(shown)}, err
+	of := messages[len(messages)-len(shown):]
+	summaries, err := c.summariesAfter(ctx, p.Session.Value, of)
+	return historyResult{shown, summaries, wire.StepsInPage(of), left(shown)}, err
 }
 
 func (c *client) page(ctx context.Context, id session.ID, p agent.Page) (page []agent.Message, more bool, err error) {
@@ -142,6 +145,7 @@ type exportResult struct {
 	Session   wire.Session      `json:"session"`
 	Messages  []wire.Message    `json:"messages,omitzero"`  // of the format json
 	Summaries []wire.Summary    `json:"summaries,omitzero"` // of the format json: that were made right after one of the messages
+	Steps     []wire.Step       `json:"steps,omitzero"`     // of the format json: of the turns of the messages
 	Text      *string           `json:"text,omitempty"`     // of the format markdown
 	Next      session.MessageID `json:"next_cursor,omitempty"`
 }
@@ -166,7 +170,7 @@ func export(_ context.Context, c *client, p exportParams) (func(context.Context)
 		if err != nil {
 			return exportResult{}, err
 		}
-		r := exportResult{Session: st.Session, Messages: shown}
+		r := exportResult{Session: st.Session, Messages: shown, Steps: wire.StepsInPage(messages[:len(shown)])}
 		if r.Summaries, err = c.summariesAfter(ctx, p.Session.Value, messages[:len(shown)]); err != nil {
 			return exportResult{}, err
 		}
@@ -175,7 +179,7 @@ func export(_ context.Context, c *client, p exportParams) (func(context.Context)
 		}
 		if p.Format == exportMarkdown {
 			text := c.server.markdown(st.Session, messages[:len(shown)], r.Summaries, p.Cursor.Value == "")
-			r.Messages, r.Summaries, r.Text = nil, nil, &text
+			r.Messages, r.Summaries, r.Steps, r.Text = nil, nil, nil, &text
 		}
 		return r, nil
 	}, nil

@@ -70,6 +70,9 @@ func (v *View) apply(e Entry) error {
 		v.settle()
 		v.advance(t)
 		t.Start, t.began = &b, v.now()
+		if b.Returned != nil {
+			t.Steps = append(t.Steps, Step{At: len(t.Messages), Time: e.Time, Switch: &Switch{From: *b.Returned, To: b.used(), Payer: b.Payer}})
+		}
 		if len(t.Messages) > 0 {
 			t.Messages[0].place = v.now()
 		}
@@ -77,6 +80,8 @@ func (v *View) apply(e Entry) error {
 		if !t.Running() {
 			return fmt.Errorf("the turn does not run")
 		}
+		t.Steps = append(t.Steps, Step{At: len(t.Messages), Time: e.Time,
+			Switch: &Switch{From: t.Now().used(), To: b.used(), Payer: b.Payer, Why: &b.Why, Continues: b.Continues}})
 		t.fell = append(t.fell, fell{len(t.Messages), &b.TurnStart, b.Continues})
 	case Sealed:
 		m := t.open(b.Message, e.Time)
@@ -106,7 +111,7 @@ func (v *View) apply(e Entry) error {
 			return fmt.Errorf("the turn is not parked")
 		}
 		t.Agreed = t.Agreed || t.Parked.asksPrompt()
-		t.Parked = nil
+		t.unpark(e.Time, b.By)
 	case TurnEnd:
 		if t.End != nil {
 			return fmt.Errorf("the turn has ended already")
@@ -115,7 +120,8 @@ func (v *View) apply(e Entry) error {
 			v.advance(t)
 			t.began, t.Messages[0].place = v.now(), v.now()
 		}
-		t.End, t.ended, t.Parked = &b, v.now(), nil
+		t.unpark(e.Time, "")
+		t.End, t.ended = &b, v.now()
 		for _, id := range t.Took {
 			v.turns[id].End = &b
 		}

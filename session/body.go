@@ -110,6 +110,10 @@ type TurnStart struct {
 	// model is one of its fallbacks. Older builds never set them.
 	Key     string   `json:"key,omitempty"`
 	Instead *Instead `json:"instead,omitempty"`
+
+	// Returned is what the turn before ran with, if the session returns from there to its first choice; the level is the one that was in
+	// effect. Older builds never set it.
+	Returned *Link `json:"returned,omitempty"`
 }
 
 // Instead is the first choice of a turn that runs on a fallback.

@@ -206,7 +206,7 @@ func (v *View) release() {
 			continue
 		}
 		t.Released = true
-		t.Prompt.Content, t.Prompt.Override, t.Usage = nil, Override{}, provider.Usage{}
+		t.Prompt.Content, t.Prompt.Override, t.Usage, t.Steps = nil, Override{}, provider.Usage{}, nil
 		t.Start, t.End = v.slimStart(t.Start), v.slimEnd(t)
 		for j := range t.fell {
 			t.fell[j].start = v.slimStart(t.fell[j].start)

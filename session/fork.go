@@ -118,6 +118,7 @@ func (v *View) cut(s Span) error {
 	t := v.Turns[at]
 	t.Messages = slices.Clip(t.Messages[:found+1])
 	t.fell = slices.DeleteFunc(t.fell, func(f fell) bool { return f.at > found })
+	t.Steps = slices.DeleteFunc(t.Steps, func(s Step) bool { return s.At > found+1 })
 	t.Took = slices.DeleteFunc(t.Took, func(id TurnID) bool { return v.turns[id] == nil })
 	if t.End == nil {
 		t.cut = true

@@ -27,6 +27,8 @@ type Turn struct {
 	// Unloaded says that the turn is queued, and that the content of its prompt is only in the log: see View.Unload.
 	Unloaded bool
 
+	Steps []Step // in order
+
 	fell []fell // where it went on with another model
 
 	said, began, ended place // of its prompt, Start and End
@@ -49,6 +51,41 @@ type fell struct {
 	at        int
 	start     *TurnStart
 	continues bool
+}
+
+// Step is what happened between two messages of a turn: its model changed, or it was parked and is not any more. One of Switch and
+// Parked is set.
+type Step struct {
+	At     int   // how many messages of the turn are before it
+	Time   int64 // Unix milliseconds: of the change, or when the turn was not parked any more
+	Switch *Switch
+	Parked *TurnParked
+	By     ResumedBy // what resumed the turn; empty: it ended
+}
+
+// Switch is a change of the model, or of its key.
+type Switch struct {
+	From, To  Link     // with the levels in effect
+	Payer     *Payer   // of To; nil: not known
+	Why       *Failure // why From could not be called; nil: the session returned to its first choice
+	Continues bool     // the answer before goes on
+}
+
+// used is what a turn runs with, with the level in effect.
+func (s *TurnStart) used() Link {
+	return Link{Model: s.Model, Level: s.Reasoning.Effective, Key: s.Key}
+}
+
+// unpark ends what the turn waits for. If the turn was parked again because its reason was still there, that is one step.
+func (t *Turn) unpark(time int64, by ResumedBy) {
+	if t.Parked == nil {
+		return
+	}
+	step := Step{At: len(t.Messages), Time: time, Parked: t.Parked, By: by}
+	if n := len(t.Steps); n > 0 && t.Steps[n-1].At == step.At && t.Steps[n-1].Parked != nil && t.Steps[n-1].Parked.Since == step.Parked.Since {
+		t.Steps = t.Steps[:n-1]
+	}
+	t.Steps, t.Parked = append(t.Steps, step), nil
 }
 
 // Section is the part of a turn that ran with one model and one key: the whole turn, if it never fell back.

@@ -66,3 +66,37 @@ func TestSections(t *testing.T) {
 	}
 	check("released", v.Turn("t"))
 }
+
+// TestSteps keeps where a turn changed its model, and where it was parked.
+func TestSteps(t *testing.T) {
+	ref := session.ModelRef{Provider: "a", ID: "m"}
+	v := session.NewView(session.Session{ID: "s"})
+	var at int64
+	apply := func(bodies ...session.Body) {
+		for _, b := range bodies {
+			at++
+			if err := v.Apply(session.Entry{Turn: "t", Time: at, Body: b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	quota := session.TurnParked{Why: session.ParkedQuota, Since: 3}
+	apply(session.Prompt{Message: "m0"}, session.TurnStart{Model: ref, Returned: &session.Link{Model: ref, Key: "k"}}, // 1, 2
+		quota, session.TurnResumed{By: session.ResumedByTime}, quota, session.TurnResumed{By: session.ResumedByClient}, // to 6
+		session.Sealed{Message: "m1", Block: provider.Text{Text: "a"}}, session.MessageEnd{Message: "m1"}, // to 8
+		session.FellBack{TurnStart: session.TurnStart{Model: ref, Key: "l", Reasoning: provider.Decision{Effective: provider.High}}, Why: session.Failure{Kind: "quota"}, Continues: true},
+		session.FellBack{TurnStart: session.TurnStart{Model: ref}}, // 10
+		session.TurnParked{Why: session.ParkedBudget, Since: 11}, session.TurnEnd{StopReason: session.StopCancelled})
+	var got string
+	for _, s := range v.Turn("t").Steps {
+		got += fmt.Sprintf("%d at %d: ", s.Time, s.At)
+		if s.Parked != nil {
+			got += fmt.Sprintf("%s by %q; ", s.Parked.Why, s.By)
+			continue
+		}
+		got += fmt.Sprintf("%s%s to %s%s %v %v; ", s.Switch.From.Key, s.Switch.From.Level, s.Switch.To.Key, s.Switch.To.Level, s.Switch.Why != nil, s.Switch.Continues)
+	}
+	if want := `2 at 1: k to  false false; 6 at 1: quota by "client"; 9 at 2:  to lhigh true true; 10 at 2: lhigh to  true false; 12 at 2: budget by ""; `; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

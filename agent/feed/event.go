@@ -182,6 +182,19 @@ func NewTurnParked(p session.TurnParked) TurnParked {
 	return TurnParked{p.Why, p.Since, p.Until, p.Resumes, p.Error, p.Spending}
 }
 
+// NewFellBack is what clients see of a change that the log has. What becomes of thinking, cache and price is not in the log.
+func NewFellBack(s session.Switch) FellBack {
+	shown := func(l session.Link) Model { return Model{Provider: l.Model.Provider, ID: l.Model.ID, Level: l.Level} }
+	e := FellBack{From: shown(s.From), To: shown(s.To), Key: s.To.Key, Reason: Returned, Error: s.Why, Continues: s.Continues}
+	if s.Why != nil {
+		e.Reason = SwitchReason(s.Why.Kind)
+	}
+	if s.Payer != nil {
+		e.Payer = &s.Payer.Payer
+	}
+	return e
+}
+
 // SwitchReason is why a turn goes on with another model: the kind of error of the failed call, or Returned.
 type SwitchReason string
 

@@ -1,4 +1,4 @@
-import { RpcError, type Block, type Client, type Message, type Methods, type Session, type SessionUpdate, type Summary, type Update } from "../../clients/typescript/src/index.js";
+import { RpcError, type Block, type Client, type Message, type Methods, type Session, type SessionUpdate, type Step, type Summary, type Update } from "../../clients/typescript/src/index.js";
 import { byId, h, say } from "./dom.js";
 import { runHere } from "./demo.js";
 import { Divider, type Kept } from "./summary.js";
@@ -33,6 +33,7 @@ export class Conversation {
 	private readonly dividers = new Map<string, { divider: Divider; summary: Summary }>();
 	private readonly turnOf = new Map<string, string>(); // ids of turns, by message
 	private waiting: Summary[] = []; // whose place is not loaded yet
+	private readonly steps = new Map<string, Step[]>(); // that are not shown yet, by the message before them, or by their turn if there is none
 	private oldest: string | undefined; // message; undefined when all are shown
 	private held: Message[] = []; // of a turn whose beginning is not loaded yet
 	private fetching = false;
@@ -126,12 +127,13 @@ export class Conversation {
 	/** Applies the state of the session. Turns that are shown already stay. */
 	private snapshot(a: Attached): void {
 		const fresh = this.turns.size === 0;
+		this.keepSteps(a.steps);
 		this.running_ = a.open?.turn_id ?? "";
 		if (a.messages && fresh) {
 			this.oldest = a.more ? a.messages[0]?.id : undefined;
 			this.older(a.messages, false, a.summaries);
 		} else {
-			for (const m of a.messages ?? []) this.joined(m).message(m);
+			for (const m of a.messages ?? []) this.draw(this.joined(m), m);
 			this.endOf(a.messages ?? []);
 			this.divide(a.summaries);
 		}
@@ -141,7 +143,7 @@ export class Conversation {
 			const t = this.turn(open.turn_id);
 			this.joins(t, open.joins);
 			for (const m of open.messages) this.turnOf.set(m.id, m.turn_id);
-			for (const m of open.messages) (m.turn_id === open.turn_id ? t : this.turn(m.turn_id)).message(m);
+			for (const m of open.messages) this.draw(m.turn_id === open.turn_id ? t : this.turn(m.turn_id), m);
 			t.start(open.model, open.reasoning, open.payer, t.began || undefined);
 			for (const c of open.tools ?? []) this.call(t, c);
 			for (const q of open.confirms ?? []) {
@@ -160,6 +162,21 @@ export class Conversation {
 		this.watcher.running(!open ? "idle" : open.parked ? "parked" : "running");
 		this.offer();
 		if (fresh) this.toEnd();
+	}
+
+	private keepSteps(steps: Step[] = []): void {
+		for (const s of steps) this.steps.set(s.after ?? s.turn_id, [...(this.steps.get(s.after ?? s.turn_id) ?? []), s]);
+	}
+
+	/** Shows a message, and the steps next to it. */
+	private draw(t: Turn, m: Message): void {
+		const show = (at: string) => {
+			for (const s of this.steps.get(at) ?? []) t.step(s);
+			this.steps.delete(at);
+		};
+		show(m.turn_id);
+		t.message(m);
+		show(m.id);
 	}
 
 	private joined(m: Message): Turn {
@@ -324,14 +341,14 @@ export class Conversation {
 				this.watcher.running("parked");
 				break;
 			case "turn_resumed":
-				t.resumed(u.params.by);
+				t.resumed(u.params.by, u.params.ts);
 				this.watcher.running("running");
 				break;
 			case "retry":
 				t.retry(u.params);
 				break;
 			case "fell_back":
-				t.fellBack(u.params);
+				t.fellBack(u.params, u.params.ts);
 				break;
 			case "thinking_converted":
 				t.converted(u.params);
@@ -383,7 +400,7 @@ export class Conversation {
 			}
 			this.turnOf.set(m.id, m.turn_id);
 			this.joins(t, m.joins);
-			t.message(m);
+			this.draw(t, m);
 		}
 		this.endOf(whole);
 		if (above) this.list.prepend(fragment);
@@ -404,8 +421,9 @@ export class Conversation {
 		if (this.fetching || !this.oldest) return;
 		this.fetching = true;
 		try {
-			const { messages, more, summaries } = await this.client.call("session/history", { session_id: this.session.id, before: this.oldest, limit });
+			const { messages, more, summaries, steps } = await this.client.call("session/history", { session_id: this.session.id, before: this.oldest, limit });
 			this.oldest = more ? messages[0]?.id : undefined;
+			this.keepSteps(steps);
 			const height = this.scroll.scrollHeight;
 			const at = this.scroll.scrollTop;
 			this.older(messages, true, summaries);

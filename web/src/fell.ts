@@ -2,7 +2,8 @@ import type { Notifications } from "../../clients/typescript/src/index.js";
 import { h } from "./dom.js";
 import { Step } from "./step.js";
 
-type Fell = Notifications["fell_back"];
+/** A change of the model. The history does not have what it did to thinking, cache and price. */
+export type Fell = Omit<Notifications["fell_back"], "session_id" | "seq" | "ts" | "turn_id" | "first_seq">;
 
 /** The line about a turn that goes on with another model: open when it is news, one line later. */
 export function fellBack(f: Fell, live: boolean, nameOf: (m: { provider: string; id: string }) => string): HTMLElement {
@@ -20,7 +21,7 @@ export function fellBack(f: Fell, live: boolean, nameOf: (m: { provider: string;
 		["From, to", `${model(f.from)} → ${model(f.to)}${f.key ? `, key ${f.key}` : ""}`],
 		["Thinking", blocks],
 		["Cache", f.cache && [f.cache, f.cache_why].filter(Boolean).join(": ")],
-		["Price", f.price_factor === undefined ? "unknown" : `${Math.round(f.price_factor * 100) / 100} times for the output`],
+		["Price", f.price_factor !== undefined ? `${Math.round(f.price_factor * 100) / 100} times for the output` : live ? "unknown" : undefined],
 		["Return", back ? undefined : "With a later prompt, when the first choice answers again and the prompt is cheaper there"],
 	];
 	step.body.append(h("div", { class: "card warn" },

@@ -33,7 +33,7 @@ export class Parked {
 	private waiting: Wait | undefined;
 	private sent = false;
 
-	constructor(private readonly provider: string, private readonly ways: Ways) {
+	constructor(private readonly provider: () => string, private readonly ways: Ways) {
 		this.el.append(h("p", { class: "head inline" }, h("span", { class: "name" }, "Parked"), this.span, h("span", { class: "facts" }, this.kind)), this.slot);
 	}
 
@@ -53,11 +53,19 @@ export class Parked {
 		if (live) say(`Parked. ${this.heading(w)}`);
 	}
 
+	/** Shows a wait that is over, without its card. */
+	past(w: Wait, how: string, at: number): void {
+		this.since = w.since;
+		this.waiting = w;
+		this.kind.textContent = w.why;
+		this.done(how, at);
+	}
+
 	/** The turn goes on, or has ended. */
-	done(how: string): void {
+	done(how: string, at = Date.now()): void {
 		if (!this.waiting) return;
 		this.waiting = undefined;
-		this.span.textContent = `from ${moment(this.since)} to ${moment(Date.now())}, ${how}`;
+		this.span.textContent = `from ${moment(this.since)} to ${moment(at)}, ${how}`;
 		if (this.slot.contains(document.activeElement)) {
 			this.el.tabIndex = -1; // the focus stays in the turn
 			this.el.focus();
@@ -87,8 +95,8 @@ export class Parked {
 	private heading({ why, until, resumes, spending }: Wait): string {
 		const to = until ? ` until ${moment(until)}` : "";
 		switch (why) {
-			case "quota": return `Waiting for quota at ${this.provider}${to}`;
-			case "outage": return `Waiting for ${this.provider}${to}`;
+			case "quota": return `Waiting for quota at ${this.provider()}${to}`;
+			case "outage": return `Waiting for ${this.provider()}${to}`;
 			case "approval": return "Waiting for your answer";
 			case "client": return resumes === "automatically" ? `Waiting${to}` : "Waiting for you";
 			case "budget": return !spending ? "Spend more?" : spending.limit === "ask_above" ? `This prompt may cost up to ${usd(spending.next)}` : `${budgets[spending.limit]} of ${usd(spending.most)} is nearly spent`;

@@ -1,9 +1,9 @@
-import type { Block, Message, Notifications } from "../../clients/typescript/src/index.js";
+import type { Block, Message, Notifications, Step } from "../../clients/typescript/src/index.js";
 import { Answer } from "./answer.js";
 import { fileView } from "./attach.js";
 import type { Question, Ruling } from "./approval.js";
 import { copy, h, iconButton, say } from "./dom.js";
-import { fellBack } from "./fell.js";
+import { fellBack, type Fell } from "./fell.js";
 import { troubleCard, type Ways } from "./failure.js";
 import { twiceASecond } from "./frames.js";
 import { chip, type Reasoning } from "./levels.js";
@@ -66,6 +66,7 @@ export class Turn {
 	private failed = false; // a card says why, and offers to ask again
 	private retrying: Retry | undefined;
 	private wait: Parked | undefined;
+	private readonly falls = new Set<number>(); // when the model changed
 	private other = false; // another model than that answered, at least once
 	private readonly name = h("h2", {});
 	private readonly servedBy = h("span", { class: "served", hidden: true });
@@ -199,14 +200,28 @@ export class Turn {
 	/** The turn waits between two steps. A later attempt of the same wait has the same card. */
 	parked(w: Wait, live: boolean): void {
 		this.retrying?.done("Did not start again");
-		if (!this.wait?.goesOn(w)) this.wait = new Parked(this.model?.provider ?? "the provider", this.acts.parked(this.id));
+		if (!this.wait?.goesOn(w)) this.wait = new Parked(() => this.model?.provider ?? "the provider", this.acts.parked(this.id));
 		this.wait.show(w, live);
 		this.rail().append(this.wait.el);
 	}
 
 	/** The turn does not wait, or no more. */
-	resumed(by?: Params<"turn_resumed">["by"]): void {
-		this.wait?.done(by ? resumedBy[by] : "resumed");
+	resumed(by?: Params<"turn_resumed">["by"], at?: number): void {
+		this.wait?.done(by ? resumedBy[by] : "resumed", at);
+	}
+
+	/** Shows a step of the history, unless it is shown already. */
+	step({ ts, fell_back, parked, by }: Step): void {
+		if (fell_back && !this.falls.has(ts)) this.fellBack(fell_back, ts, false);
+		if (!parked) return;
+		const how = by ? resumedBy[by] : "the turn ended";
+		if (this.wait?.goesOn(parked)) {
+			this.wait.done(how, ts);
+			return;
+		}
+		this.wait = new Parked(() => this.model?.provider ?? "the provider", this.acts.parked(this.id));
+		this.wait.past(parked, how, ts);
+		this.rail().append(this.wait.el);
 	}
 
 	toolStart(p: Omit<Params<"tool_start">, "session_id" | "seq" | "ts"> & { ts?: number; output?: string }): void {
@@ -318,10 +333,11 @@ export class Turn {
 	}
 
 	/** Another model, or the first choice again, goes on with the turn. */
-	fellBack(p: Params<"fell_back">): void {
+	fellBack(p: Fell, ts: number, live = true): void {
+		this.falls.add(ts);
 		this.model = p.to;
 		this.name.textContent = this.acts.nameOf(p.to);
-		this.rail().append(fellBack(p, true, (m) => this.acts.nameOf(m)));
+		this.rail().append(fellBack(p, live, (m) => this.acts.nameOf(m)));
 	}
 
 	converted(p: Params<"thinking_converted">): void {

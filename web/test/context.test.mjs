@@ -84,6 +84,13 @@ test("a turn that goes on with another model says from where, to where, and at w
 	await step.waitFor();
 	assert.match(await step.innerText(), /Fell back[\s\S]*From, to\s+Claude Opus 5\.5, \w+ → .*GPT.*, \w+[\s\S]*Return/);
 	await look(page, "fell-back");
+	await page.reload();
+	await step.waitFor();
+	assert.equal(await step.getAttribute("open"), null, "news no more");
+	await step.locator("summary").click();
+	assert.match(await step.innerText(), /^Fell back[\s\S]*invalid x-api-key[\s\S]*From, to\s+Claude Opus 5\.5, \w+ → .*GPT.*, \w+\s+Return/);
+	assert.equal(await step.count(), 1);
+	assert.equal(await page.locator(".turn .step, .turn .answer").first().getAttribute("class"), "step warn", "in front of the answer");
 	page.check();
 	await page.context().close();
 	await other.close();

@@ -48,6 +48,13 @@ test("a turn that waits for quota: why, until when, over a reload, resumed", asy
 	await page.locator(".foot:visible").nth(1).waitFor();
 	assert.match(await page.evaluate(() => document.activeElement.textContent), /^Parked/, "the focus stays in the turn");
 	assert.equal(await card(page).count(), 0);
+	const line = page.locator(".step", { hasText: "Parked" });
+	const past = await line.innerText();
+	assert.match(past, /^Parked\s+from .* to .*, resumed by a client\s+quota$/);
+	await page.reload();
+	await line.waitFor();
+	assert.equal(await line.innerText(), past, "the same line after a reload");
+	assert.equal(await page.locator(".turn").first().locator(".step, .answer").first().innerText(), past, "in front of the answer");
 	assert.match(await page.locator(".step", { hasText: "Parked" }).innerText(), /from .*\d\d:\d\d to .*\d\d:\d\d, resumed by a client/);
 	assert.equal(await page.locator("#queue li").count(), 0, "the pending prompt ran after it");
 	page.check();

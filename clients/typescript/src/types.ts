@@ -228,6 +228,21 @@ export type FallbackModel = {
 	key?: string;
 };
 
+export type FellBack = {
+	from: ModelInForce;
+	to: ModelInForce;
+	key?: string;
+	why: SwitchReason;
+	continues?: boolean;
+	thinking?: Thoughts;
+	cache?: CacheState;
+	cache_why?: string;
+	price_factor?: number;
+	payer?: Payer;
+	options?: OptionDecision;
+	error?: Error;
+};
+
 export type Found = {
 	session: Session;
 	hits: number;
@@ -791,6 +806,15 @@ export type Spending = {
 };
 
 export type SpendingLimit = "max_day_cost" | "max_cost_unattended" | "ask_above";
+
+export type Step = {
+	turn_id: string;
+	after?: string;
+	ts: number;
+	fell_back?: FellBack;
+	parked?: Parked;
+	by?: ResumedBy;
+};
 
 export type StopReason = "end_turn" | "max_tokens" | "tool_use" | "refusal" | "pause" | "cancelled" | "interrupted" | "error" | "limit" | "max_model_calls" | "output_mismatch";
 
@@ -1374,6 +1398,7 @@ export interface Methods {
 			}[];
 			messages?: Message[];
 			summaries?: Summary[];
+			steps?: Step[];
 			more?: boolean;
 			open?: OpenTurn;
 			ignored?: string[];
@@ -1599,6 +1624,7 @@ export interface Methods {
 		result: {
 			messages: Message[];
 			summaries?: Summary[];
+			steps?: Step[];
 			more: boolean;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
@@ -1616,6 +1642,7 @@ export interface Methods {
 			session: Session;
 			messages?: Message[];
 			summaries?: Summary[];
+			steps?: Step[];
 			text?: string;
 			next_cursor?: string;
 			ignored?: string[];
