@@ -21,7 +21,7 @@ export function fellBack(f: Fell, live: boolean, nameOf: (m: { provider: string;
 		["From, to", `${model(f.from)} → ${model(f.to)}${f.key ? `, key ${f.key}` : ""}`],
 		["Thinking", blocks],
 		["Cache", f.cache && [f.cache, f.cache_why].filter(Boolean).join(": ")],
-		["Price", f.price_factor !== undefined ? `${Math.round(f.price_factor * 100) / 100} times for the output` : live ? "unknown" : undefined],
+		["Price", f.price_factor === 0 ? "The output costs nothing" : f.price_factor ? `${Math.round(f.price_factor * 100) / 100} times for the output` : live ? "unknown" : undefined],
 		["Return", back ? undefined : "With a later prompt, when the first choice answers again and the prompt is cheaper there"],
 	];
 	step.body.append(h("div", { class: "card warn" },

@@ -26,6 +26,7 @@ export interface Ways {
 /** Parked is the step of a turn that waits: why, until when, and what can be done. One step shows the wait and its later attempts. */
 export class Parked {
 	readonly el = h("div", { class: "step warn" });
+	private readonly name = h("span", { class: "name" });
 	private readonly span = h("span", { class: "gist" });
 	private readonly kind = h("span", { class: "kind w" });
 	private readonly slot = h("div", {});
@@ -34,7 +35,7 @@ export class Parked {
 	private sent = false;
 
 	constructor(private readonly provider: () => string, private readonly ways: Ways) {
-		this.el.append(h("p", { class: "head inline" }, h("span", { class: "name" }, "Parked"), this.span, h("span", { class: "facts" }, this.kind)), this.slot);
+		this.el.append(h("p", { class: "head inline" }, this.name, this.span, h("span", { class: "facts" }, this.kind)), this.slot);
 	}
 
 	/** Whether a wait is a later attempt of this one. */
@@ -47,7 +48,8 @@ export class Parked {
 		this.since = w.since;
 		this.waiting = w;
 		this.sent = false;
-		this.span.textContent = `since ${moment(w.since)}`;
+		this.name.textContent = w.why === "budget" ? "Asks you" : "Parked";
+		this.span.textContent = w.why === "budget" ? `before it spends more, since ${moment(w.since)}` : `since ${moment(w.since)}`;
 		this.kind.textContent = w.why;
 		this.slot.replaceChildren(this.card(w));
 		if (live) say(`Parked. ${this.heading(w)}`);
@@ -64,6 +66,7 @@ export class Parked {
 	/** The turn goes on, or has ended. */
 	done(how: string, at = Date.now()): void {
 		if (!this.waiting) return;
+		this.name.textContent = this.waiting.why === "budget" ? "Asked you" : "Parked";
 		this.waiting = undefined;
 		this.span.textContent = `from ${moment(this.since)} to ${moment(at)}, ${how}`;
 		if (this.slot.contains(document.activeElement)) {
@@ -99,7 +102,7 @@ export class Parked {
 			case "outage": return `Waiting for ${this.provider()}${to}`;
 			case "approval": return "Waiting for your answer";
 			case "client": return resumes === "automatically" ? `Waiting${to}` : "Waiting for you";
-			case "budget": return !spending ? "Spend more?" : spending.limit === "ask_above" ? `This prompt may cost up to ${usd(spending.next)}` : `${budgets[spending.limit]} of ${usd(spending.most)} is nearly spent`;
+			case "budget": return !spending ? "Spend more?" : spending.limit === "ask_above" ? `This prompt may cost up to ${usd(spending.next)}` : `${budgets[spending.limit](usd(spending.most))} ${spending.used < spending.most / 2 ? "has no room for the next step" : "is nearly spent"}`;
 		}
 	}
 
@@ -137,7 +140,10 @@ export class Parked {
 	}
 }
 
-const budgets: Record<Exclude<Spending["limit"], "ask_above">, string> = { max_day_cost: "Today’s budget", max_cost_unattended: "The budget while nobody is there" };
+const budgets: Record<Exclude<Spending["limit"], "ask_above">, (amount: string) => string> = {
+	max_day_cost: (amount) => `Today’s budget of ${amount}`,
+	max_cost_unattended: (amount) => `The budget of ${amount} while nobody is there`,
+};
 
 function usd(amount: number): string {
 	return money({ amount, currency: "USD" });

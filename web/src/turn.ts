@@ -62,6 +62,8 @@ export class Turn {
 	private promptId = "";
 	private lastMessage = "";
 	private model: { provider: string; id: string } | undefined;
+	private first: { provider: string; id: string } | undefined; // that was asked for, if the turn went on with another model
+	private level = h("span", {});
 	private payer: Payer | undefined;
 	private failed = false; // a card says why, and offers to ask again
 	private retrying: Retry | undefined;
@@ -130,7 +132,7 @@ export class Turn {
 		const name = this.acts.nameOf(model);
 		this.name.textContent = name;
 		if (payer) this.name.title = `${model.provider}, ${payerText(payer)}`;
-		this.by.replaceChildren(this.name, chip(reasoning, name), this.servedBy, ...(ts ? [h("time", {}, clock(ts))] : []));
+		this.by.replaceChildren(this.name, (this.level = chip(reasoning, name)), this.servedBy, ...(ts ? [h("time", {}, clock(ts))] : []));
 		this.by.hidden = this.el.hidden = false;
 	}
 
@@ -336,7 +338,14 @@ export class Turn {
 	fellBack(p: Fell, ts: number, live = true): void {
 		this.falls.add(ts);
 		this.model = p.to;
-		this.name.textContent = this.acts.nameOf(p.to);
+		const name = this.name.textContent = this.acts.nameOf(p.to);
+		this.level.replaceWith(this.level = h("span", { class: "chip" }, p.to.thinking_level));
+		const first = this.acts.nameOf(this.first ??= p.from);
+		this.other = p.why !== "returned" && first !== name;
+		this.servedBy.className = "served chip clamp";
+		this.servedBy.textContent = `not ${first}`;
+		this.servedBy.title = `${first} was asked for`;
+		this.servedBy.hidden = !this.other;
 		this.rail().append(fellBack(p, live, (m) => this.acts.nameOf(m)));
 	}
 

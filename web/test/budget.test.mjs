@@ -29,7 +29,7 @@ test("a turn at the limit of a day: how much is spent, over a reload, raised, an
 	const daemon = await serve({ config: "[limits]\nmax_day_cost = 0.05\n", env: model.env });
 	const page = await open(chrome, daemon.url);
 	await parks(page, "Which is later, March or May?");
-	assert.match(await card(page).innerText(), /Today’s budget of \$0\.05\d* is nearly spent[\s\S]*The next step may cost up to \$0\.08/);
+	assert.match(await card(page).innerText(), /Today’s budget of \$0\.05\d* has no room for the next step[\s\S]*The next step may cost up to \$0\.08/);
 	assert.match(await card(page).locator("[role=img]").getAttribute("aria-label"), /of \$0\.05\d* spent/);
 	await look(page, "budget-day");
 	await page.reload();
@@ -37,6 +37,12 @@ test("a turn at the limit of a day: how much is spent, over a reload, raised, an
 	await click(page, /^Allow \$0\.05\d* more today$/);
 	await page.locator(".foot:visible").waitFor();
 	assert.equal(await card(page).count(), 0);
+	const line = page.locator(".step", { hasText: "Asked you" });
+	const past = await line.innerText();
+	assert.match(past, /^Asked you\s+from .* to .*, resumed by a client\s+budget$/);
+	await page.reload();
+	await line.waitFor();
+	assert.equal(await line.innerText(), past);
 	await ask(page, "And now?"); // the limit has room
 	page.check();
 	await page.context().close();
