@@ -321,10 +321,10 @@ func (o *Sessions) Fork(ctx context.Context, id session.ID, message session.Mess
 	return o.Create(ctx, s)
 }
 
-// ForkBefore is Fork from right before a summary: the fork has the messages that the summary replaced. It is possible at any time. Errors:
-// ErrNoSummary, and those of the store.
-func (o *Sessions) ForkBefore(ctx context.Context, id session.ID, summary session.SummaryID) (session.Session, error) {
-	s, err := o.forked(ctx, id, forkBefore(summary))
+// ForkBefore is Fork from right before a message, or before a summary: then the fork has the messages that the summary replaced, and it is
+// possible at any time. Errors: those of Fork, and ErrNoSummary.
+func (o *Sessions) ForkBefore(ctx context.Context, id session.ID, at session.Before) (session.Session, error) {
+	s, err := o.forked(ctx, id, forkBefore(at))
 	if err != nil {
 		return s, err
 	}
@@ -332,8 +332,8 @@ func (o *Sessions) ForkBefore(ctx context.Context, id session.ID, summary sessio
 }
 
 // ForkBeforeOnce is ForkBefore for a stamped request, as CreateOnce is Create. Error: session.ErrReused too.
-func (o *Sessions) ForkBeforeOnce(ctx context.Context, id session.ID, summary session.SummaryID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error) {
-	s, err := o.forked(ctx, id, forkBefore(summary))
+func (o *Sessions) ForkBeforeOnce(ctx context.Context, id session.ID, at session.Before, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error) {
+	s, err := o.forked(ctx, id, forkBefore(at))
 	if err != nil {
 		return session.Creation{}, err
 	}
@@ -360,10 +360,17 @@ func forkAt(message session.MessageID) func(*session.View) (session.Session, err
 	}
 }
 
-// forkBefore makes the record of a fork that goes on from before a summary.
-func forkBefore(summary session.SummaryID) func(*session.View) (session.Session, error) {
+// forkBefore makes the record of a fork that goes on from before a message or a summary.
+func forkBefore(at session.Before) func(*session.View) (session.Session, error) {
 	return func(v *session.View) (session.Session, error) {
-		fork, ok := v.ForkBefore(summary)
+		if at.Message != "" {
+			fork, ok, err := v.ForkBeforeMessage(at.Message)
+			if !ok {
+				err = ErrNoMessage
+			}
+			return fork, err
+		}
+		fork, ok := v.ForkBefore(at.Summary)
 		if !ok {
 			return fork, ErrNoSummary
 		}

@@ -453,7 +453,7 @@ func (l *life) forkBefore(a act) error {
 		return excused(err)
 	}
 	sum := list[a.n%len(list)]
-	s, err := l.group.For(session.Operator).ForkBefore(l.ctx, l.id, sum.ID)
+	s, err := l.group.For(session.Operator).ForkBefore(l.ctx, l.id, session.Before{Summary: sum.ID})
 	if err != nil {
 		return excused(err)
 	}

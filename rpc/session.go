@@ -392,6 +392,7 @@ func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothi
 type forkParams struct {
 	Session method.ID[session.ID]        `json:"session_id"`
 	Message method.ID[session.MessageID] `json:"message_id,omitzero"`
+	Before  method.ID[session.MessageID] `json:"before_message_id,omitzero"`
 	Summary method.ID[session.SummaryID] `json:"summary_id,omitzero"`
 	Client  *clientID                    `json:"client_id,omitempty"`
 }
@@ -414,14 +415,17 @@ func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error
 	if err != nil {
 		return r, err
 	}
-	id, message, summary := p.Session.Value, p.Message.Value, p.Summary.Value
-	if message != "" && summary != "" {
-		return r, conn.InvalidParams("summary_id", "cannot be combined with message_id; give one of them")
+	id, message, before := p.Session.Value, p.Message.Value, session.Before{Summary: p.Summary.Value, Message: p.Before.Value}
+	switch {
+	case before.Summary != "" && (message != "" || before.Message != ""):
+		return r, conn.InvalidParams("summary_id", "cannot be combined with message_id or before_message_id; give one of them")
+	case before.Message != "" && message != "":
+		return r, conn.InvalidParams("before_message_id", "cannot be combined with message_id; give one of them")
 	}
 	if stamp == nil {
 		var made session.Session
-		if summary != "" {
-			made, err = sessions.ForkBefore(ctx, id, summary)
+		if before != (session.Before{}) {
+			made, err = sessions.ForkBefore(ctx, id, before)
 		} else {
 			made, err = sessions.Fork(ctx, id, message)
 		}
@@ -431,8 +435,8 @@ func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error
 	answer := func(id session.ID) (json.RawMessage, error) { return json.Marshal(forkResult{Session: id}) }
 	switch {
 	case ok || err != nil:
-	case summary != "":
-		first, err = sessions.ForkBeforeOnce(ctx, id, summary, *stamp, answer)
+	case before != (session.Before{}):
+		first, err = sessions.ForkBeforeOnce(ctx, id, before, *stamp, answer)
 	default:
 		first, err = sessions.ForkOnce(ctx, id, message, *stamp, answer)
 	}

@@ -14,16 +14,12 @@ var ErrUnfinished = errors.New("the message is not finished yet")
 // nothing. The caller sets its id. Without a message it shares the turns that have ended. ok is false if there is no such message.
 // The error is ErrUnfinished.
 func (v *View) Fork(message MessageID) (fork Session, ok bool, err error) {
-	fork = v.Session
-	fork = fork.unused()
-	fork.ID, fork.Read, fork.Shared = "", nil, nil
-	fork.Archived, fork.OnTop = false, false // people said that of the other one
 	if message == "" {
 		if message = v.lastEnded(); message == "" {
-			fork.Pinned = nil
-			return fork, true, nil
+			return v.forkOfNothing(), true, nil
 		}
 	}
+	fork = v.forkOfNothing()
 	var last place
 	ended := true // the turns before
 	for _, t := range v.Turns {
@@ -45,6 +41,37 @@ func (v *View) Fork(message MessageID) (fork Session, ok bool, err error) {
 		ended = ended && t.End != nil
 	}
 	return fork, false, nil
+}
+
+// forkOfNothing is the record of a fork that shares no message.
+func (v *View) forkOfNothing() Session {
+	fork := v.Session.unused()
+	fork.ID, fork.Read, fork.Shared, fork.Pinned = "", nil, nil, nil
+	fork.Archived, fork.OnTop = false, false // people said that of the other one
+	return fork
+}
+
+// Before is what a fork ends right before. One member is set.
+type Before struct {
+	Summary SummaryID
+	Message MessageID
+}
+
+// ForkBeforeMessage is Fork at what was said right before a message. Before the first message, the fork shares nothing.
+func (v *View) ForkBeforeMessage(message MessageID) (fork Session, ok bool, err error) {
+	at, number, ok := v.find(message)
+	if !ok {
+		return fork, false, nil
+	}
+	if number > 0 {
+		return v.Fork(v.Turns[at].Messages[number-1].ID)
+	}
+	for _, t := range slices.Backward(v.Turns[:at]) {
+		if (t.Start != nil || t.Appended()) && len(t.Messages) > 0 {
+			return v.Fork(t.Messages[len(t.Messages)-1].ID)
+		}
+	}
+	return v.forkOfNothing(), true, nil
 }
 
 // ForkBefore is Fork right before a summary was made, with the messages up to Summary.After: models are sent what the summary

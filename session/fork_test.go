@@ -49,3 +49,35 @@ func TestForkEqualsItsParent(t *testing.T) {
 		t.Errorf("%d forks, want 5", n)
 	}
 }
+
+// A fork before a message is a fork at the message before it. Before the first message it shares nothing.
+func TestForkBeforeMessage(t *testing.T) {
+	s := mem.New().For(session.Operator)
+	storetest.Conversed(t, s, storetest.ID(0))
+	v, err := session.Load(t.Context(), s, storetest.ID(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var previous session.MessageID
+	for _, turn := range v.Turns {
+		for _, m := range turn.Messages {
+			got, ok, err := v.ForkBeforeMessage(m.ID)
+			if previous == "" {
+				if !ok || err != nil || len(got.Shared) > 0 || len(got.Pinned) > 0 || got.ID != "" || got.Model != v.Session.Model {
+					t.Errorf("before the first message: %+v, %v, %v", got, ok, err)
+				}
+			} else {
+				want, wantOK, wantErr := v.Fork(previous)
+				if diff := cmp.Diff(want, got); diff != "" || ok != wantOK || !errors.Is(err, wantErr) {
+					t.Errorf("before %s: %v, %v, want %v (-want +got):\n%s", m.ID, ok, err, wantErr, diff)
+				}
+			}
+			if turn.Start != nil || turn.Appended() {
+				previous = m.ID
+			}
+		}
+	}
+	if _, ok, err := v.ForkBeforeMessage("X"); ok || err != nil {
+		t.Errorf("no such message: %v, %v", ok, err)
+	}
+}

@@ -32,8 +32,8 @@ type Sessions interface {
 	ForkOnce(ctx context.Context, id session.ID, message session.MessageID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error)
 
 	// ForkBefore is Fork from right before a summary; ForkBeforeOnce is for a request that may come again.
-	ForkBefore(ctx context.Context, id session.ID, summary session.SummaryID) (session.Session, error)
-	ForkBeforeOnce(ctx context.Context, id session.ID, summary session.SummaryID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error)
+	ForkBefore(ctx context.Context, id session.ID, at session.Before) (session.Session, error)
+	ForkBeforeOnce(ctx context.Context, id session.ID, at session.Before, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error)
 
 	// Do runs f with the session's agent, which is loaded if it must be. f may run again with another agent if the first
 	// one has ended meanwhile.

@@ -1510,6 +1510,7 @@ export interface Methods {
 		params: {
 			session_id: string;
 			message_id?: string;
+			before_message_id?: string;
 			summary_id?: string;
 			/** any text of at most 256 bytes */
 			client_id?: string;
