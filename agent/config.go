@@ -45,6 +45,11 @@ var (
 	// ErrPinned refuses to pin a message because maxPinned messages are pinned already.
 	ErrPinned = fmt.Errorf("%d messages are pinned already", maxPinned)
 
+	// ErrNotQueued refuses to change a prompt that does not wait in the queue. ErrSteers refuses to move one that steers the running turn,
+	// or to give it a choice of its own.
+	ErrNotQueued = errors.New("the prompt does not wait in the queue")
+	ErrSteers    = errors.New("the prompt steers the running turn")
+
 	// ErrNotParked refuses to resume a turn that is not parked, and ErrAsked one that waits for the answer to a question.
 	ErrNotParked = errors.New("the turn is not parked")
 	ErrAsked     = errors.New("the turn waits for the answer to a question")

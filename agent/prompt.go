@@ -552,6 +552,107 @@ func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
 	})
 }
 
+// Edit is a change of a prompt that waits. What is zero stays as it is.
+type Edit struct {
+	Content  provider.Blocks
+	Override session.Override // each member for itself
+}
+
+// EditQueued changes a prompt that waits, also its settings for the turn. The prompt keeps its place, its message and its stamp. The change
+// is on disk on return. Errors: ErrNoTurn, ErrNotQueued, ErrSteers for an override, *room.Error, *provider.LevelError, *provider.StorageError,
+// *media.Error, and those of the store.
+func (a *Agent) EditQueued(ctx context.Context, id session.TurnID, e Edit) error {
+	_, err := ask(ctx, a, func(s *state) (struct{}, error) { return struct{}{}, s.editQueued(id, e) })
+	return err
+}
+
+func (s *state) editQueued(id session.TurnID, e Edit) error {
+	t, err := s.queued(id)
+	if err != nil {
+		return err
+	}
+	if t, err = s.view.Whole(s.ctx, s.store, t); err != nil {
+		return err
+	}
+	p := t.Prompt
+	p.Replaces = true
+	if e.Override != (session.Override{}) && (p.Steer || p.Append) {
+		return ErrSteers
+	}
+	o := &p.Override
+	o.Model, o.Level, o.Display = cmp.Or(e.Override.Model, o.Model), cmp.Or(e.Override.Level, o.Level), cmp.Or(e.Override.Display, o.Display)
+	o.Options, o.Fallbacks = cmp.Or(e.Override.Options, o.Options), cmp.Or(e.Override.Fallbacks, o.Fallbacks)
+	set := p.Settings(s.view.Session.Settings)
+	c, err := s.conversation().next(set, p.Override)
+	if err == nil {
+		err = s.cfg.admits(set, p.Override.Fallbacks)
+	}
+	if err != nil {
+		return err
+	}
+	changed := len(e.Content) > 0
+	if changed {
+		p.Content = e.Content
+	}
+	if p.Content, err = s.showable(c.provider, c.model, p.Content); err != nil {
+		return err
+	}
+	if changed {
+		if p.Content, err = s.content(Prompt{Content: p.Content}, true); err != nil {
+			return err
+		}
+	}
+	disposition := feed.Enqueued
+	var into session.TurnID
+	if p.Steer && s.run != nil {
+		disposition, into = feed.Steered, s.run.ID
+	}
+	if err := s.record(fact{id, p, feed.PromptStored{Message: p.Message, Content: p.Content, Disposition: disposition, Into: into, Replaces: true}}); err != nil {
+		return err
+	}
+	s.publishQueue()
+	return nil
+}
+
+// MoveQueued puts a prompt that waits in front of another one, or at the end of the queue if before is empty. The new order is on disk on
+// return. Errors: ErrNoTurn, ErrNotQueued and ErrSteers for either of the two, and those of the store.
+func (a *Agent) MoveQueued(ctx context.Context, id, before session.TurnID) error {
+	_, err := ask(ctx, a, func(s *state) (struct{}, error) { return struct{}{}, s.moveQueued(id, before) })
+	return err
+}
+
+func (s *state) moveQueued(id, before session.TurnID) error {
+	for _, turn := range []session.TurnID{id, cmp.Or(before, id)} {
+		t, err := s.queued(turn)
+		if err != nil {
+			return err
+		}
+		if t.Prompt.Steer {
+			return ErrSteers
+		}
+	}
+	if id == before {
+		return nil
+	}
+	if err := s.record(fact{id, session.Moved{Before: before}, nil}); err != nil {
+		return err
+	}
+	s.publishQueue()
+	return nil
+}
+
+// queued is a turn that waits, in a store that takes changes.
+func (s *state) queued(id session.TurnID) (*session.Turn, error) {
+	t := s.view.Turn(id)
+	switch {
+	case t == nil:
+		return nil, ErrNoTurn
+	case !t.Queued():
+		return nil, ErrNotQueued
+	}
+	return t, s.writable()
+}
+
 // Dequeue takes a queued turn out of the queue. A turn that has started or ended does not change. Errors: ErrNoTurn, and those of the
 // store.
 func (a *Agent) Dequeue(ctx context.Context, id session.TurnID) error {

@@ -192,7 +192,13 @@ func (s *state) apply(e session.Entry) error {
 	}
 	switch b := e.Body.(type) {
 	case session.Prompt:
-		s.queue.Add(e.Turn, b)
+		if b.Replaces {
+			s.queue.Replace(e.Turn, b)
+		} else {
+			s.queue.Add(e.Turn, b)
+		}
+	case session.Moved:
+		s.queue.Move(e.Turn, b.Before)
 	case session.TurnStart, session.TurnEnd, session.Steered:
 		s.queue.Remove(e.Turn)
 	}

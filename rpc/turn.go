@@ -355,16 +355,69 @@ type queueParams struct {
 }
 
 func queueOf(ctx context.Context, c *client, p queueParams) (wire.Waiting, error) {
-	q, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (feed.QueueUpdate, error) {
+	return queueAfter(ctx, c, p.Session.Value, func(a *agent.Agent) error {
 		for _, t := range p.Remove {
 			if err := a.Dequeue(ctx, t.Value); err != nil {
-				return feed.QueueUpdate{}, err
+				return err
 			}
 		}
 		if p.Resume {
-			if err := a.Resume(ctx); err != nil {
-				return feed.QueueUpdate{}, err
-			}
+			return a.Resume(ctx)
+		}
+		return nil
+	})
+}
+
+type updateQueuedParams struct {
+	Session method.ID[session.ID]     `json:"session_id"`
+	Turn    method.ID[session.TurnID] `json:"turn_id"`
+	Text    string                    `json:"text,omitempty"`
+	Content provider.Blocks           `json:"content,omitempty"`
+	Level   askedLevel                `json:"thinking_level,omitempty"`
+	Model   string                    `json:"model_id,omitempty"`
+	Display provider.Display          `json:"display,omitempty"`
+	Options *askedOptions             `json:"options,omitempty"`
+
+	Fallbacks *[]registry.FallbackModel `json:"fallbacks,omitempty"`
+}
+
+// updateQueued changes a prompt that waits. What the params leave out stays as it is.
+func updateQueued(ctx context.Context, c *client, p updateQueuedParams) (wire.Waiting, error) {
+	changed := promptParams{Session: p.Session, Text: p.Text, Content: p.Content, Level: p.Level, Model: p.Model, Display: p.Display, Options: p.Options, Fallbacks: p.Fallbacks}
+	kept := p.Text == "" && len(p.Content) == 0
+	if kept && p.Level == "" && p.Model == "" && p.Display == "" && p.Options == nil && p.Fallbacks == nil {
+		return wire.Waiting{}, conn.InvalidParams("text", "is missing; give text, content, thinking_level, model_id, display, options or fallbacks")
+	}
+	if kept {
+		changed.Text = "unchanged" // a prompt has text
+	}
+	said, err := c.said(changed)
+	if err != nil {
+		return wire.Waiting{}, err
+	}
+	if kept {
+		said.Content = nil
+	}
+	return queueAfter(ctx, c, p.Session.Value, func(a *agent.Agent) error {
+		return a.EditQueued(ctx, p.Turn.Value, agent.Edit{Content: said.Content, Override: said.Override})
+	})
+}
+
+type moveQueuedParams struct {
+	Session method.ID[session.ID]     `json:"session_id"`
+	Turn    method.ID[session.TurnID] `json:"turn_id"`
+	Before  method.ID[session.TurnID] `json:"before,omitzero"` // absent: to the end
+}
+
+func moveQueued(ctx context.Context, c *client, p moveQueuedParams) (wire.Waiting, error) {
+	return queueAfter(ctx, c, p.Session.Value, func(a *agent.Agent) error { return a.MoveQueued(ctx, p.Turn.Value, p.Before.Value) })
+}
+
+// queueAfter is the queue after a change.
+func queueAfter(ctx context.Context, c *client, id session.ID, change func(*agent.Agent) error) (wire.Waiting, error) {
+	q, err := service.OnAgent(ctx, c, id, func(a *agent.Agent) (feed.QueueUpdate, error) {
+		if err := change(a); err != nil {
+			return feed.QueueUpdate{}, err
 		}
 		return a.Queue(ctx)
 	})

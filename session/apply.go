@@ -55,6 +55,8 @@ func (v *View) apply(e Entry) error {
 		t.Usage = t.Usage.Add(b.Usage)
 	case Steered:
 		return v.steered(t, b)
+	case Moved:
+		return v.moved(t, b)
 	case ToolStart:
 		return v.toolStarted(t, b)
 	case ToolEnd:
@@ -132,8 +134,8 @@ func (v *View) apply(e Entry) error {
 }
 
 func (v *View) prompted(id TurnID, time int64, p Prompt) error {
-	if v.turns[id] != nil {
-		return fmt.Errorf("the turn has a prompt already")
+	if t := v.turns[id]; t != nil {
+		return v.replaced(t, p)
 	}
 	v.settle()
 	t := &Turn{ID: id, Prompt: p, said: v.now()}
@@ -149,6 +151,34 @@ func (v *View) prompted(id TurnID, time int64, p Prompt) error {
 	if p.Stamp != nil {
 		v.stamp(t)
 	}
+	return nil
+}
+
+// replaced puts a prompt in the place of one that waits.
+func (v *View) replaced(t *Turn, p Prompt) error {
+	if !p.Replaces || !t.Queued() || p.Message != t.Prompt.Message {
+		return fmt.Errorf("the turn has a prompt already")
+	}
+	said := &Message{ID: p.Message, Turn: t.ID, Role: provider.User, Time: t.Messages[0].Time, place: v.now()}
+	for i, b := range p.Content {
+		said.add(Part{i, b})
+	}
+	t.Prompt, t.said, t.Unloaded, t.Messages = p, v.now(), false, []*Message{said}
+	return nil
+}
+
+// moved puts a queued turn in front of another one, or behind all.
+func (v *View) moved(t *Turn, m Moved) error {
+	before := v.turns[m.Before]
+	if !t.Queued() || t.Prompt.Steer || m.Before != "" && (before == nil || before == t || !before.Queued() || before.Prompt.Steer) {
+		return fmt.Errorf("the turn does not wait, or turn %q does not", m.Before)
+	}
+	v.Turns = slices.Delete(v.Turns, slices.Index(v.Turns, t), slices.Index(v.Turns, t)+1)
+	to := len(v.Turns)
+	if before != nil {
+		to = slices.Index(v.Turns, before)
+	}
+	v.Turns = slices.Insert(v.Turns, to, t)
 	return nil
 }
 

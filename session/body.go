@@ -8,7 +8,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// Body is a Prompt, Steered, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair,
+// Body is a Prompt, Steered, Moved, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair,
 // LeftOut, Compaction, Uncompaction, FellBack, TurnParked, TurnResumed, TurnEnd, Reserved or Settled.
 type Body interface{ kind() string }
 
@@ -25,6 +25,9 @@ type Prompt struct {
 	// Chosen is what the session had chosen when the prompt was sent, if it waits. nil: it does not wait, or an older build wrote the
 	// log; then the session's choice at the start of the turn counts.
 	Chosen *Chosen `json:"chosen,omitempty"`
+
+	// Replaces says that the turn had a prompt, which waited, with the same message and stamp: this one takes its place.
+	Replaces bool `json:"replaces,omitempty"`
 
 	// NotBefore is when the first model call may be made, and Deadline when the turn ends if it has not ended by then. Both are in
 	// Unix milliseconds; 0: none. Older builds never set them.
@@ -452,6 +455,11 @@ type Steered struct {
 	Into TurnID `json:"into"`
 }
 
+// Moved moves a queued prompt in front of another one.
+type Moved struct {
+	Before TurnID `json:"before,omitempty"` // empty: it goes to the end of the queue
+}
+
 // Verdict is the answer to a question about a call.
 type Verdict struct {
 	Confirm string `json:"confirm_id"`
@@ -594,6 +602,7 @@ type Settled struct {
 
 func (Prompt) kind() string       { return "prompt" }
 func (Steered) kind() string      { return "steered" }
+func (Moved) kind() string        { return "moved" }
 func (Verdict) kind() string      { return "verdict" }
 func (ToolStart) kind() string    { return "tool_start" }
 func (ToolEnd) kind() string      { return "tool_end" }

@@ -20,6 +20,7 @@ type Entry struct {
 var bodies = map[string]func([]byte) (Body, error){
 	"prompt":       readBody[Prompt],
 	"steered":      readBody[Steered],
+	"moved":        readBody[Moved],
 	"verdict":      readBody[Verdict],
 	"tool_start":   readBody[ToolStart],
 	"tool_end":     readBody[ToolEnd],

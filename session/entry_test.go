@@ -32,6 +32,7 @@ func samples() map[string]session.Body {
 			Effective: provider.High, Fallback: provider.Downgrade, Reason: provider.LevelNotSupported,
 			Supported: []provider.Level{provider.Low, provider.High}, KnownModel: true, Wire: json.RawMessage(`{"thinking":{}}`)}},
 		"steered":    session.Steered{storetest.TurnB},
+		"moved":      session.Moved{storetest.TurnB},
 		"verdict":    session.Verdict{Confirm: "c", Tool: "t", Action: session.AllowOnce, By: "client", Grant: &tool.Grant{ID: "c", Text: "Commands that begin with `ls`", Scope: tool.PrefixScope, Tool: "t", Prefix: []string{"ls"}}},
 		"tool_start": session.ToolStart{storetest.MsgA, 2},
 		"tool_end": session.ToolEnd{Message: storetest.MsgB, Number: 1, Reply: storetest.MsgA, CallID: "call_1", Failed: true, DurationMS: 7,

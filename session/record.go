@@ -162,7 +162,9 @@ func (s *Session) Project(e Entry, running TurnID) TurnID {
 	case TurnResumed:
 		parked = false
 	case Prompt:
-		s.Queued++
+		if !b.Replaces {
+			s.Queued++
+		}
 	case Steered:
 		s.Queued--
 	case TurnStart:

@@ -20,6 +20,8 @@ type (
 		Content     provider.Blocks   `json:"content"`
 		Disposition Disposition       `json:"disposition"`
 		Into        session.TurnID    `json:"into,omitempty"` // the turn that a Steered prompt is for
+
+		Replaces bool `json:"replaces,omitempty"` // the prompt waits, and takes the place of the one that its turn had
 	}
 	TurnStart struct {
 		Model     Model             `json:"model"`

@@ -79,9 +79,38 @@ func (q *Queue) Add(id session.TurnID, p session.Prompt) {
 	q.count(q.known[id].bytes)
 }
 
+// Replace puts a prompt in the place of the one that its turn had. One that does not wait is ignored.
+func (q *Queue) Replace(id session.TurnID, p session.Prompt) {
+	i := q.index(id)
+	if i < 0 {
+		return
+	}
+	q.list = slices.Clone(q.list) // updates share the old one
+	q.list[i] = feed.NewQueued(id, p)
+	was := q.known[id]
+	q.known[id] = prompt{room.OfBlocks(p.Content), was.steers}
+	q.count(q.known[id].bytes - was.bytes)
+}
+
+// Move puts a prompt in front of another one, or at the end if before is empty. Both must wait, and neither may steer.
+func (q *Queue) Move(id, before session.TurnID) {
+	i := q.index(id)
+	moved := q.list[i]
+	q.list = slices.Concat(q.list[:i], q.list[i+1:]) // a new array: updates share the old one
+	to := len(q.list)
+	if before != "" {
+		to = q.index(before)
+	}
+	q.list = slices.Insert(q.list, to, moved)
+}
+
+func (q *Queue) index(id session.TurnID) int {
+	return slices.IndexFunc(q.list, func(waiting feed.Queued) bool { return waiting.Turn == id })
+}
+
 // Remove takes a prompt out. One that does not wait is ignored.
 func (q *Queue) Remove(id session.TurnID) {
-	i := slices.IndexFunc(q.list, func(waiting feed.Queued) bool { return waiting.Turn == id })
+	i := q.index(id)
 	switch {
 	case i == 0:
 		q.list = q.list[1:]

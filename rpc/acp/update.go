@@ -105,7 +105,7 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		th.mu.Lock()
 		mine := th.mine[u.Turn]
 		th.mu.Unlock()
-		if mine {
+		if mine || e.Replaces { // an editor cannot change what it shows
 			return nil
 		}
 		return th.says(ctx, u, string(e.Message), "user_message_chunk", e.Content)

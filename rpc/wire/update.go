@@ -110,7 +110,7 @@ func Event(e feed.Event, room int) (any, error) {
 	switch e := e.(type) {
 	case feed.PromptStored:
 		content, err := newBlocks(e.Content, room)
-		return promptStored{e.Message, content, e.Disposition, e.Into}, err
+		return promptStored{e.Message, content, e.Disposition, e.Into, e.Replaces}, err
 	case feed.TurnStart:
 		e.Reasoning = *NewReasoning(e.Reasoning)
 		return e, nil
@@ -180,6 +180,7 @@ type promptStored struct {
 	Content     []Block           `json:"content"`
 	Disposition feed.Disposition  `json:"disposition"`
 	Into        session.TurnID    `json:"into,omitempty"`
+	Replaces    bool              `json:"replaces,omitempty"`
 }
 
 // sessionUpdate is a SessionUpdate with fallbacks as clients write them.

@@ -1366,6 +1366,42 @@ export interface Methods {
 			did_you_mean?: Record<string, string>;
 		};
 	};
+	/** Changes a pending prompt, or what its turn runs with. */
+	"queue/update": {
+		params: {
+			session_id: string;
+			turn_id: string;
+			text?: string;
+			content?: Block[];
+			thinking_level?: Level | "none";
+			model_id?: string;
+			display?: Display;
+			options?: Options;
+			fallbacks?: FallbackModel[];
+		};
+		result: {
+			queue: Queued[];
+			held: boolean;
+			more_queued?: boolean;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
+	};
+	/** Moves a pending prompt to another place in the queue. */
+	"queue/move": {
+		params: {
+			session_id: string;
+			turn_id: string;
+			before?: string;
+		};
+		result: {
+			queue: Queued[];
+			held: boolean;
+			more_queued?: boolean;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
+	};
 	/** Returns the pending prompts, removes some of them, or resumes a held queue. */
 	"session/queue": {
 		params: {
@@ -1726,6 +1762,7 @@ export interface Notifications {
 		content: Block[];
 		disposition: Disposition;
 		into?: string;
+		replaces?: boolean;
 	};
 	turn_start: {
 		session_id: string;
