@@ -238,27 +238,32 @@ func (d *recorded) Close() error { return nil }
 
 func TestEnter(t *testing.T) {
 	for text, want := range map[string]string{
-		"hello":            `session/prompt {"session_id":"S","text":"hello"}`,
-		"//help":           `session/prompt {"session_id":"S","text":"/help"}`,
-		"/etc/passwd, eh?": `session/prompt {"session_id":"S","text":"/etc/passwd, eh?"}`,
-		"/steer left":      `session/prompt {"session_id":"S","text":"left","when_busy":"steer"}`,
-		"/thinking high":   `thinking/set {"level":"high","session_id":"S"}`,
-		"/models":          `models/list null`,
-		"/sessions dates":  `session/list {"limit":200,"query":"dates"}`,
-		"/fork":            `session/fork {"session_id":"S"}`,
-		"/compact":         `session/compact {"session_id":"S"}`,
-		"/uncompact":       `session/uncompact {"session_id":"S"}`,
-		"/summary":         `session/summaries {"limit":1,"session_id":"S"}`,
-		"/pin":             `session/history {"limit":40,"session_id":"S"}`,
-		"/continue":        `session/continue {"session_id":"S"}`,
-		"/resume":          `session/queue {"resume":true,"session_id":"S"}`,
-		"/nothing":         "",
-		"  ":               "",
+		"hello":             `session/prompt {"session_id":"S","text":"hello"}`,
+		"//help":            `session/prompt {"session_id":"S","text":"/help"}`,
+		"/etc/passwd, eh?":  `session/prompt {"session_id":"S","text":"/etc/passwd, eh?"}`,
+		"/steer left":       `session/prompt {"session_id":"S","text":"left","when_busy":"steer"}`,
+		"/thinking high":    `thinking/set {"level":"high","session_id":"S"}`,
+		"/models":           `models/list null`,
+		"/sessions dates":   `session/list {"limit":200,"query":"dates"}`,
+		"/fork":             `session/fork {"session_id":"S"}`,
+		"/compact":          `session/compact {"session_id":"S"}`,
+		"/uncompact":        `session/uncompact {"session_id":"S"}`,
+		"/summary":          `session/summaries {"limit":1,"session_id":"S"}`,
+		"/pin":              `session/history {"limit":40,"session_id":"S"}`,
+		"/continue":         `session/continue {"session_id":"S"}`,
+		"/resume":           `session/queue {"resume":true,"session_id":"S"}`,
+		"/unqueue":          `session/queue {"remove":["B"],"session_id":"S"}`,
+		"/edit other words": `queue/update {"session_id":"S","text":"other words","turn_id":"B"}`,
+		"/edit":             "",
+		"/first":            `queue/move {"before":"A","session_id":"S","turn_id":"B"}`,
+		"/nothing":          "",
+		"  ":                "",
 	} {
 		d := &recorded{}
 		k := newTalk(time.Now, nil)
 		k.connected(d)
 		k.id, d.asked = "S", nil
+		k.queue = []waiting{{Turn: "A"}, {Turn: "B"}}
 		k.enter(text, false)
 		if got := strings.Join(d.asked, "; "); got != want {
 			t.Errorf("%q asks %q, want %q", text, got, want)

@@ -40,6 +40,8 @@ func commands() []command {
 		{"/append", "TEXT", "add a message without asking; the next prompt sends it", func(t *talk, text string) { t.append(text) }},
 		{"/ask", "TEXT", "ask a side question; it is not recorded, and the turn continues", func(t *talk, text string) { t.askAside(text) }},
 		{"/keep", "", "ask the last side question again in a fork, which is recorded", func(t *talk, _ string) { t.keepAside() }},
+		{"/edit", "TEXT", "change the last pending prompt", func(t *talk, text string) { t.editQueued(text) }},
+		{"/first", "", "send the last pending prompt before the others", func(t *talk, _ string) { t.moveFirst() }},
 		{"/unqueue", "", "remove the last pending prompt", func(t *talk, _ string) { t.unqueue() }},
 		{"/resume", "[MODEL]", "resume a parked turn, or a held queue", func(t *talk, model string) { t.resume(model) }},
 		{"/raise", "USD", "raise the limit at which the turn is parked", func(t *talk, usd string) { t.raise(usd) }},
@@ -250,10 +252,34 @@ func (t *talk) pickGrant() {
 	}))
 }
 
-func (t *talk) unqueue() {
+// lastQueued is the turn of the last pending prompt, if there is one.
+func (t *talk) lastQueued() (turn string, ok bool) {
 	if len(t.queue) == 0 {
 		t.note("no prompt is pending")
-		return
+		return "", false
 	}
-	t.ask("session/queue", map[string]any{"session_id": t.id, "remove": []string{t.queue[len(t.queue)-1].Turn}}, nil)
+	return t.queue[len(t.queue)-1].Turn, true
+}
+
+func (t *talk) unqueue() {
+	if turn, ok := t.lastQueued(); ok {
+		t.ask("session/queue", map[string]any{"session_id": t.id, "remove": []string{turn}}, nil)
+	}
+}
+
+func (t *talk) editQueued(text string) {
+	turn, ok := t.lastQueued()
+	switch {
+	case !ok:
+	case text == "":
+		t.note("/edit TEXT changes the last pending prompt")
+	default:
+		t.ask("queue/update", map[string]any{"session_id": t.id, "turn_id": turn, "text": text}, nil)
+	}
+}
+
+func (t *talk) moveFirst() {
+	if turn, ok := t.lastQueued(); ok {
+		t.ask("queue/move", map[string]any{"session_id": t.id, "turn_id": turn, "before": t.queue[0].Turn}, nil)
+	}
 }

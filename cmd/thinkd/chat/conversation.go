@@ -274,12 +274,14 @@ func (c *conversation) discard(blocks []int) {
 }
 
 func (c *conversation) prompted(u update) {
-	switch text := words(u.Content); u.Placed {
-	case "queued":
+	switch text := words(u.Content); {
+	case u.Placed == "queued":
 		c.asked[u.Turn] = text
-	case "steered":
+	case u.Replaces:
+		c.note("the prompt that steers was changed: %s", line(text, 60))
+	case u.Placed == "steered":
 		c.add(said, "steers", text)
-	case "appended":
+	case u.Placed == "appended":
 		c.add(said, "adds", text)
 	default:
 		c.add(said, "", text)

@@ -216,6 +216,7 @@ type update struct {
 	Duration  int64               `json:"duration_ms"`
 	Content   []block             `json:"content"`
 	Into      string              `json:"into"`
+	Replaces  bool                `json:"replaces"`
 	Placed    string              `json:"disposition"`
 	Model     *model              `json:"model"`
 	Level     provider.Level      `json:"thinking_level"`
