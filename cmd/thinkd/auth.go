@@ -21,12 +21,16 @@ import (
 )
 
 func (p *program) authCommand() *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "auth",
 		Short: "List the providers that have a key or a login; set, log in, log out",
-		Args:  cobra.NoArgs,
-		RunE:  p.onDaemon(func(link *door.Link, _ []string) error { return p.showAuth(link) }),
+		Args:  noCommand,
+		RunE: p.onDaemon(func(link *door.Link, _ []string) error {
+			return call(p, link, "auth/status", present(), asJSON, p.showAuth)
+		}),
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result of auth/status as JSON")
 	set := &cobra.Command{
 		Use:   "set PROVIDER",
 		Short: "Store a key, read from standard input",
@@ -67,11 +71,10 @@ type authState struct {
 	Keys                    []struct{ Name string }
 }
 
-func (p *program) showAuth(link *door.Link) error {
-	var list struct{ Providers []authState }
-	if err := link.Call("auth/status", present(), &list); err != nil {
-		return err
-	}
+// authList is what auth/status returns.
+type authList struct{ Providers []authState }
+
+func (p *program) showAuth(list authList) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PROVIDER\tSTATE\tFROM\t")
 	for _, s := range list.Providers {

@@ -102,6 +102,7 @@ func (p *program) command(args []string) *cobra.Command {
 	}
 	root.SetOut(p.out)
 	root.SetErr(p.errOut)
+	root.SetFlagErrorFunc(similarFlag)
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.options.ConfigPath, "config", "", "config `FILE` (default: thinkd/config.toml in the user's config directory)")
 	flags.StringVar(&p.options.DataDir, "data", "", "data `DIR` (default: thinkd in the user's data directory)")
@@ -114,7 +115,7 @@ func (p *program) command(args []string) *cobra.Command {
 		{"stdio", p.stdioCommand}, {"acp", p.acpCommand}, {"serve", p.serveCommand}, {"prompt", p.promptCommand}, {"chat", p.chatCommand},
 		{"ask", p.askCommand}, {"append", p.appendCommand}, {"continue", p.continueCommand}, {"resume", p.resumeCommand},
 		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"parked", p.parkedCommand}, {"usage", p.usageCommand}, {"quote", p.quoteCommand}, {"auth", p.authCommand}, {"sim", p.simCommand},
-		{"status", p.statusCommand}, {"stop", p.stopCommand}, {"service", p.serviceCommand}, {"doctor", p.doctorCommand}, {"schema", p.schemaCommand},
+		{"status", p.statusCommand}, {"stop", p.stopCommand}, {"restart", p.restartCommand}, {"service", p.serviceCommand}, {"doctor", p.doctorCommand}, {"schema", p.schemaCommand},
 		{"version", p.versionCommand}, {"daemon", p.daemonCommand},
 	}
 	for _, c := range commands {

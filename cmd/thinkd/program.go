@@ -154,6 +154,42 @@ func count(n int, noun string, plural ...string) string {
 	return fmt.Sprintf("%d %s", n, strings.Join(plural, ""))
 }
 
+// help is what a command does that only has other commands.
+func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// noCommand refuses the name of a command that does not exist, and names similar ones.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), meant(cmd, args[0], ""))
+}
+
+// similarFlag adds similar flags to the error for a flag that does not exist.
+func similarFlag(cmd *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return err
+	}
+	flags := &cobra.Command{} // cobra looks for similar names among commands
+	for _, word := range strings.Fields(cmd.Flags().FlagUsages()) {
+		if flag, ok := strings.CutPrefix(word, "--"); ok {
+			flags.AddCommand(&cobra.Command{Use: flag, RunE: help})
+		}
+	}
+	return fmt.Errorf("%w%s", err, meant(flags, name, "--"))
+}
+
+// meant names the commands with similar names, if there are any.
+func meant(cmd *cobra.Command, name, before string) string {
+	cmd.SuggestionsMinimumDistance = 2
+	list := cmd.SuggestionsFor(name)
+	if len(list) == 0 {
+		return ""
+	}
+	return "\n\nDid you mean this?\n\t" + before + strings.Join(list, "\n\t"+before) + "\n"
+}
+
 // complete names the values of a flag for the completion of shells.
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {

@@ -25,6 +25,8 @@ type promptFlags struct {
 	agent    string
 	files    []string
 	json     bool
+	quiet    bool
+	silent   bool // no thinking
 	options  []string
 	schema   string
 }
@@ -68,6 +70,9 @@ failures go to standard error.
 	cmd.Flags().StringVar(&f.agent, "agent", "", "start with the agent `NAME`")
 	cmd.MarkFlagsMutuallyExclusive("session", "agent") // a session keeps the agent that it was made for
 	cmd.Flags().BoolVar(&f.json, "json", false, "write notifications to standard output, one per line")
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "write only the answer, and why the turn failed")
+	cmd.Flags().BoolVar(&f.silent, "no-thinking", false, "leave out thinking")
+	cmd.MarkFlagsMutuallyExclusive("json", "quiet", "no-thinking")
 	cmd.Flags().StringArrayVar(&f.options, "option", nil, "an option of the model calls, as `NAME=VALUE`; may be repeated")
 	cmd.Flags().StringVar(&f.schema, "output-schema", "", "the answer is JSON by the JSON Schema in `FILE`")
 	return cmd
@@ -132,7 +137,9 @@ func (p *program) prompt(ctx context.Context, link *door.Link, f promptFlags, te
 			return s.ID, err
 		}
 	}
-	return p.view(f.json).Turn(ctx, link, open, "session/prompt", params)
+	view := p.view(f.json)
+	view.Quiet, view.NoThinking = f.quiet, f.silent
+	return view.Turn(ctx, link, open, "session/prompt", params)
 }
 
 // maxFile bounds a file that is sent, in bytes. The daemon's own limit on messages is usually lower.

@@ -19,7 +19,7 @@ import (
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "sessions", Short: "List, search, show, export, delete and back up sessions"}
+	cmd := &cobra.Command{Use: "sessions", Short: "List, search, show, export, delete and back up sessions", Args: noCommand, RunE: help}
 	cmd.AddCommand(p.sessionsListCommand(), p.sessionsSearchCommand(), p.sessionsShowCommand(), p.sessionsExportCommand(), p.sessionsDeleteCommand(),
 		p.sessionsBackupCommand())
 	return cmd
@@ -28,7 +28,7 @@ func (p *program) sessionsCommand() *cobra.Command {
 func (p *program) sessionsListCommand() *cobra.Command {
 	var query, cwd, model string
 	var limit int
-	var watch, archived bool
+	var watch, archived, asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List sessions, newest first, with the tokens they used and what they cost", Args: cobra.NoArgs,
 		Long: `List sessions, newest first, with the tokens they used and what they cost. With --watch,
@@ -43,10 +43,15 @@ the command then shows each change of a session in a line, until you interrupt i
 			for left := limit; left > 0; {
 				params["limit"] = min(left, 1000)
 				var page sessionPage
-				if err := link.Call("session/list", params, &page); err != nil {
+				var raw struct{ Sessions []json.RawMessage }
+				if err := listPage(link, "session/list", params, &page, &raw); err != nil {
 					return err
 				}
-				page.print(w)
+				if !asJSON {
+					page.print(w)
+				} else if err := p.printLines(raw.Sessions); err != nil {
+					return err
+				}
 				left -= len(page.Sessions)
 				if page.Next == "" {
 					break
@@ -62,7 +67,8 @@ the command then shows each change of a session in a line, until you interrupt i
 	cmd.Flags().BoolVar(&archived, "archived", false, "only archived sessions; without it, only the others")
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most `N` sessions")
 	cmd.Flags().BoolVar(&watch, "watch", false, "then show what changes")
-	for _, filter := range []string{"query", "cwd", "model", "archived"} {
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object for each session, one per line")
+	for _, filter := range []string{"query", "cwd", "model", "archived", "json"} {
 		cmd.MarkFlagsMutuallyExclusive("watch", filter)
 	}
 	return cmd
@@ -72,6 +78,7 @@ func (p *program) sessionsSearchCommand() *cobra.Command {
 	var in []string
 	var cwd string
 	var limit int
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "search TEXT", Short: "Find text in all sessions, the last changed first", Args: cobra.ExactArgs(1),
 		Long: `Find text in the titles, prompts, answers and tools of all sessions, the last changed first.
@@ -84,10 +91,14 @@ Thoughts are searched with --in thought. There is no index: a search reads the s
 			for left := limit; left > 0; {
 				params["limit"] = min(left, 1000)
 				var page foundPage
-				if err := link.Call("session/search", params, &page); err != nil {
-					return err
+				var raw struct{ Found []json.RawMessage }
+				err := listPage(link, "session/search", params, &page, &raw)
+				if err == nil && asJSON {
+					err = p.printLines(raw.Found)
+				} else if err == nil {
+					err = page.print(p.out)
 				}
-				if err := page.print(p.out); err != nil {
+				if err != nil {
 					return err
 				}
 				left -= len(page.Found)
@@ -99,10 +110,35 @@ Thoughts are searched with --in thought. There is no index: a search reads the s
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object for each session, one per line")
 	cmd.Flags().StringSliceVar(&in, "in", nil, "only in these `PLACES`: title, prompt, thought, answer, tool")
 	cmd.Flags().StringVar(&cwd, "cwd", "", "only sessions with this working `DIR`")
 	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N` sessions")
 	return cmd
+}
+
+// listPage makes a request for a page, and reads its result twice: for people, and as it is.
+func listPage(link *door.Link, method string, params any, results ...any) error {
+	var answer json.RawMessage
+	if err := link.Call(method, params, &answer); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if err := json.Unmarshal(answer, r); err != nil {
+			return fmt.Errorf("%s: %w", method, err)
+		}
+	}
+	return nil
+}
+
+// printLines prints JSON values, one per line.
+func (p *program) printLines(list []json.RawMessage) error {
+	for _, line := range list {
+		if _, err := fmt.Fprintf(p.out, "%s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // foundPage is what session/search returns.
@@ -250,10 +286,8 @@ func (p *program) export(link *door.Link, id, format string, thinking bool) erro
 		if format == "json" && first {
 			lines = append([]json.RawMessage{page.Session}, lines...)
 		}
-		for _, line := range lines {
-			if _, err := fmt.Fprintf(p.out, "%s\n", line); err != nil {
-				return err
-			}
+		if err := p.printLines(lines); err != nil {
+			return err
 		}
 		if _, err := io.WriteString(p.out, page.Text); err != nil {
 			return err

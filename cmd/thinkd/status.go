@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,42 +110,84 @@ The exit status is
   1    if it could not be stopped
   130  if this command was interrupted`,
 		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.stop(cmd.Context(), limit, now) },
+	}
+	stopFlags(cmd, &limit, &now)
+	return cmd
+}
+
+// stopFlags are the flags of the commands that stop the daemon.
+func stopFlags(cmd *cobra.Command, limit *time.Duration, now *bool) {
+	cmd.Flags().DurationVar(limit, "wait", stopWait, "wait for running turns for this `TIME` at most")
+	cmd.Flags().BoolVar(now, "now", false, "do not wait: interrupt running turns")
+	cmd.MarkFlagsMutuallyExclusive("wait", "now")
+}
+
+// stop stops the daemon, if one is running, and says so.
+func (p *program) stop(ctx context.Context, limit time.Duration, now bool) error {
+	if limit < 0 {
+		return fmt.Errorf("--wait %v is negative", limit)
+	}
+	if now {
+		limit = 0
+	}
+	stopped, err := p.options.Stop(ctx, limit, func(turns int) {
+		p.notice(fmt.Sprintf("waiting up to %v for %s", limit, count(turns, "turn")))
+	})
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case err != nil:
+		return err
+	case !stopped.Running:
+		_, err = fmt.Fprintln(p.out, "No daemon is running.")
+		return err
+	}
+	text := fmt.Sprintf("Stopped the daemon (process %d, version %s).", stopped.PID, stopped.Version)
+	if n := len(stopped.Interrupted); n > 0 {
+		text += fmt.Sprintf(" %s interrupted in", count(n, "turn was", "turns were"))
+		for _, id := range stopped.Interrupted {
+			text += " " + id
+		}
+		text += "."
+	}
+	if stopped.Clients > 0 {
+		text += fmt.Sprintf(" %s connected.", count(stopped.Clients, "client was", "clients were"))
+	}
+	_, err = fmt.Fprintln(p.out, text)
+	return err
+}
+
+func (p *program) restartCommand() *cobra.Command {
+	var limit time.Duration
+	var now bool
+	cmd := &cobra.Command{
+		Use:   "restart",
+		Short: "Stop the daemon and start a new one, which reads the config again",
+		Long: `Stop the daemon of the data directory, and start a new one, which reads the config and the
+environment again. Clients that are connected have to connect again; editors and the chat do.
+
+If turns are running, this command waits for them, for a minute at most. Then they are
+interrupted, and what they have written so far is kept. With --now it does not wait.
+
+A daemon that thinkd serve or a service manager runs in the foreground is not started
+again: do that there.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 0 {
-				return fmt.Errorf("--wait %v is negative", limit)
-			}
-			if now {
-				limit = 0
-			}
-			stopped, err := p.options.Stop(cmd.Context(), limit, func(turns int) {
-				p.notice(fmt.Sprintf("waiting up to %v for %s", limit, count(turns, "turn")))
-			})
-			switch {
-			case cmd.Context().Err() != nil:
-				return errInterrupted
-			case err != nil:
-				return err
-			case !stopped.Running:
-				_, err = fmt.Fprintln(p.out, "No daemon is running.")
+			if err := p.stop(cmd.Context(), limit, now); err != nil {
 				return err
 			}
-			text := fmt.Sprintf("Stopped the daemon (process %d, version %s).", stopped.PID, stopped.Version)
-			if n := len(stopped.Interrupted); n > 0 {
-				text += fmt.Sprintf(" %s interrupted in", count(n, "turn was", "turns were"))
-				for _, id := range stopped.Interrupted {
-					text += " " + id
-				}
-				text += "."
+			link, err := p.connect(cmd.Context())
+			if err != nil {
+				return err
 			}
-			if stopped.Clients > 0 {
-				text += fmt.Sprintf(" %s connected.", count(stopped.Clients, "client was", "clients were"))
+			r, err := p.options.Status(cmd.Context())
+			if err == nil {
+				_, err = fmt.Fprintf(p.out, "The daemon is running (process %d, version %s).\n", r.PID, r.Version)
 			}
-			_, err = fmt.Fprintln(p.out, text)
-			return err
+			return errors.Join(err, link.Close())
 		},
 	}
-	cmd.Flags().DurationVar(&limit, "wait", stopWait, "wait for running turns for this `TIME` at most")
-	cmd.Flags().BoolVar(&now, "now", false, "do not wait: interrupt running turns")
-	cmd.MarkFlagsMutuallyExclusive("wait", "now")
+	stopFlags(cmd, &limit, &now)
 	return cmd
 }

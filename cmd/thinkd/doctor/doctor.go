@@ -1,17 +1,26 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"os/exec"
+	"strings"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/provider/login"
 )
 
-// Check checks everything, prints what it finds and reports whether all is well. A store in use is only checked if inUse is set. The
-// end of ctx ends the check of the store.
+// Check checks everything, prints what it finds, problems first, and reports whether all is well. A store in use is only checked if inUse
+// is set. The end of ctx ends the check of the store.
 func (d *Doctor) Check(ctx context.Context, inUse bool) bool {
+	out, found := d.Out, new(bytes.Buffer)
+	d.Out = found
+	defer func() {
+		d.Out = out
+		io.WriteString(out, problemsFirst(found.String())) // as Finding, which has no use for an error either
+	}()
 	well := d.checkConfig()
 	well = d.checkSettings() && well
 	d.protection()
@@ -28,6 +37,7 @@ func (d *Doctor) checkConfig() bool {
 		return false
 	}
 	keys, err := d.checkKeys()
+	var missing []string
 	for _, pc := range c.Providers {
 		state := "needs no key"
 		switch {
@@ -40,14 +50,20 @@ func (d *Doctor) checkConfig() bool {
 		case keys != nil && !keys.Grant(pc.ID).IsZero():
 			state = "key or login in " + daemon.KeysName
 		case pc.KeyEnv != "":
-			state = "no key; set " + pc.KeyEnv
+			text := pc.ID + " (" + pc.KeyEnv
 			if pc.KeyEnvName {
-				state += ", whose value is its own name"
+				text += ", whose value is its own name"
 			}
+			missing = append(missing, text+")")
+			continue
 		default:
-			state = "not logged in"
+			missing = append(missing, pc.ID+" (thinkd auth login "+pc.ID+")")
+			continue
 		}
 		d.Finding("provider "+pc.ID, nil, state)
+	}
+	if len(missing) > 0 {
+		d.Finding("providers without a key", nil, strings.Join(missing, ", ")+"; set the variable, or store a key with thinkd auth set PROVIDER")
 	}
 	return d.checkServers(c) && err == nil
 }

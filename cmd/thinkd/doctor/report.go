@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -25,6 +26,22 @@ func (r Report) Finding(what string, err error, text string) bool {
 	}
 	fmt.Fprintf(r.Out, "ok    %s: %s\n", what, text)
 	return true
+}
+
+// problemsFirst moves the findings that are bad to the front. A finding may have several lines: all but its first have no word in front.
+func problemsFirst(text string) string {
+	var bad, rest strings.Builder
+	to := &rest
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "bad   "):
+			to = &bad
+		case strings.HasPrefix(line, "ok    "), strings.HasPrefix(line, "note  "):
+			to = &rest
+		}
+		to.WriteString(line)
+	}
+	return bad.String() + rest.String()
 }
 
 // Store prints what a check found, a line for each session that is damaged.

@@ -23,6 +23,7 @@ type output struct {
 	out, errOut io.Writer // see View
 	own         io.Writer // standard error, for our own sequences
 	json        bool      // write the messages as they are
+	noThinking  bool      // leave out thinking
 	style       bool      // standard error is a terminal: thinking is dim, and a line shows the time without output
 	asked       struct {
 		Turn session.TurnID `json:"turn_id"`
@@ -127,6 +128,9 @@ func (w *output) update(m door.Notification) error {
 	if w.json {
 		_, err := fmt.Fprintf(w.out, "%s\n", m.Raw)
 		return err
+	}
+	if w.noThinking && (m.Method == "thinking_delta" || m.Method == "thinking_end") {
+		return nil // the line about waiting goes on
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

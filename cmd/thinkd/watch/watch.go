@@ -20,11 +20,16 @@ type View struct {
 	Out, ErrOut io.Writer // see [printable.Output]
 	JSON        bool      // write the daemon's messages as they are
 	Plain       bool      // no sequences of our own, also on a terminal
+	NoThinking  bool      // leave out thinking
+	Quiet       bool      // write only the answer
 }
 
 func (v View) output() *output {
+	if v.Quiet {
+		v.ErrOut = io.Discard
+	}
 	style := !v.JSON && !v.Plain && printable.IsTerminal(v.ErrOut)
-	return &output{out: v.Out, errOut: v.ErrOut, own: printable.Bare(v.ErrOut), json: v.JSON, style: style}
+	return &output{out: v.Out, errOut: v.ErrOut, own: printable.Bare(v.ErrOut), json: v.JSON, style: style, noThinking: v.NoThinking}
 }
 
 // Turn starts a turn with a request, and shows it until it ends. open returns the session, to which it has subscribed the link. The error
