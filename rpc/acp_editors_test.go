@@ -59,3 +59,22 @@ func TestACPCodeCompanion(t *testing.T) {
 		}
 	})
 }
+
+// Editors that can run a command in a terminal get a way to log in; auth/status says what there is.
+func TestACPLogin(t *testing.T) {
+	onStage(t, "say hi", 0, func(s *stage) {
+		d := s.sit(`{"auth":{"terminal":true}}`)
+		defer d.stand()
+		greeting := d.got()[0].Get("result")
+		if m := greeting.Get("authMethods"); len(m.Array()) != 1 || m.Get("0.type").String() != "terminal" || m.Get("0.args").Raw != `["--login"]` ||
+			!greeting.Get("agentCapabilities.auth.status").Exists() {
+			t.Errorf("initialize: %s", greeting)
+		}
+		if got := d.result("auth/status", `{}`); got.Get("state").String() == "" || got.Get("state").String() == "unauthenticated" {
+			t.Errorf("auth/status: %s", got.Raw)
+		}
+		if e := d.refused("authenticate", `{"methodId":"thinkd"}`); e.Get("code").Int() != -32602 || !strings.Contains(e.Get("message").String(), "thinkd auth set") {
+			t.Errorf("authenticate: %s", e.Raw)
+		}
+	})
+}

@@ -105,7 +105,7 @@ func TestACPUnknown(t *testing.T) {
 			{"auth/set_key", `{"provider":"anthropic","key":"x"}`, -32601},
 			{"_thinkd/auth/set_key", `{"provider":"anthropic","key":"x"}`, -32601},
 			{"session/attach", gone, -32601},
-			{"authenticate", `{"methodId":"x"}`, -32601},
+			{"authenticate", `{"methodId":"x"}`, -32602},
 			{"session/new", `{"mcpServers":[]}`, -32602},
 			{"session/new", `{"cwd":"srv","mcpServers":[]}`, -32602},
 			{"session/new", `{"cwd":7,"mcpServers":[]}`, -32602},

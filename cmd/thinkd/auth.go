@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
+	"github.com/thinkd/thinkd/cmd/thinkd/welcome"
 	"github.com/thinkd/thinkd/provider/quota"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -91,6 +92,15 @@ func (p *program) showAuth(list authList) error {
 		}
 	}
 	return w.Flush()
+}
+
+// person sits at this program's terminal.
+func (p *program) person(link *door.Link) welcome.Person {
+	return welcome.Person{
+		Out: p.out, Line: p.readLine,
+		Store: func(ctx context.Context, provider string) error { return p.askKey(ctx, link, provider, "") },
+		LogIn: func(_ context.Context, provider string) error { return p.logIn(link, provider) },
+	}
 }
 
 // askKey reads a provider's key and stores it. name is that of a further key; empty: the first.

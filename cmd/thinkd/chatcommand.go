@@ -72,11 +72,7 @@ func (p *program) start(cmd *cobra.Command, args []string) error {
 	}
 	begin := false
 	err := p.onDaemon(func(link *door.Link, _ []string) (err error) {
-		begin, err = welcome.Greet(cmd.Context(), p.build.Version, link, welcome.Person{
-			Out: p.out, Line: p.readLine,
-			Store: func(ctx context.Context, provider string) error { return p.askKey(ctx, link, provider, "") },
-			LogIn: func(_ context.Context, provider string) error { return p.logIn(link, provider) },
-		})
+		begin, err = welcome.Greet(cmd.Context(), p.build.Version, link, p.person(link))
 		return err
 	})(cmd, args)
 	if err != nil || !begin {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
+	"github.com/thinkd/thinkd/cmd/thinkd/welcome"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
 )
@@ -50,17 +51,25 @@ func (p *program) door(ctx context.Context, d door.Door) error {
 }
 
 func (p *program) acpCommand() *cobra.Command {
-	return &cobra.Command{
+	var login bool
+	cmd := &cobra.Command{
 		Use:   "acp",
 		Short: "Speak the Agent Client Protocol on standard input and output, for editors",
 		Long: `Speak the Agent Client Protocol (ACP), version 1, on standard input and output:
 one message per line. docs/editors.md has the set-up for each editor.
 
 This command is a pipe to the daemon of the data directory, and starts the daemon if
-none is running. The end of standard input closes the pipe. It does not stop a turn.`,
+none is running. The end of standard input closes the pipe. It does not stop a turn.
+
+With --login, it asks for the key of a provider, or logs in. Editors run this in a terminal.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if login {
+				return p.onDaemon(func(link *door.Link, _ []string) error { return welcome.Add(cmd.Context(), link, p.person(link)) })(cmd, args)
+			}
 			return p.door(cmd.Context(), door.Door{ACP: true})
 		},
 	}
+	cmd.Flags().BoolVar(&login, "login", false, "ask for the key of a provider, or log in, and end")
+	return cmd
 }

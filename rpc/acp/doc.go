@@ -17,6 +17,6 @@
 //
 // Editors may call some native methods under the prefix _thinkd/.
 //
-// Inside the package, files depend in one direction: table; session and prompt; follow; update and replay; permission and spending,
+// Inside the package, files depend in one direction: table; session, prompt and auth; follow; update and replay; permission and spending,
 // compact and call; answer; send, host and options; request; editor; content; types.
 package acp

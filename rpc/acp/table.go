@@ -68,6 +68,8 @@ func table() map[string]method.Method[*Editor] {
 	table := make(map[string]method.Method[*Editor])
 	for _, m := range []method.Method[*Editor]{
 		method.Define("initialize", method.Use, "", method.Now(initialize)),
+		method.Define("authenticate", method.Use, "", method.Now(authenticate)),
+		method.Define("auth/status", method.Use, "", method.Now(status)),
 		method.Define("session/new", method.Use, "", method.InOrder[*Editor, newParams, newResult](newSession)),
 		method.Define("session/load", method.Use, "", method.InOrder[*Editor, loadParams, opened](load)),
 		method.Define("session/resume", method.Use, "", method.Now(resume)),
@@ -105,7 +107,7 @@ type initializeParams struct {
 type initializeResult struct {
 	Version      int          `json:"protocolVersion"`
 	Capabilities capabilities `json:"agentCapabilities"`
-	AuthMethods  []string     `json:"authMethods"` // none: some clients log in with the first one unasked
+	AuthMethods  []authMethod `json:"authMethods"`
 	Agent        info         `json:"agentInfo"`
 	Meta         meta         `json:"_meta"`
 }
@@ -122,6 +124,7 @@ type capabilities struct {
 		SSE  bool `json:"sse"`
 	} `json:"mcpCapabilities"`
 	Session map[string]method.Nothing `json:"sessionCapabilities"`
+	Auth    map[string]method.Nothing `json:"auth"`
 	Meta    meta                      `json:"_meta"`
 }
 
@@ -135,12 +138,13 @@ func initialize(_ context.Context, e *Editor, p initializeParams) (initializeRes
 	e.can = p.Capabilities
 	e.Attended = true // a person writes the prompts of an editor
 	e.server.config.Log.Debug("editor", "name", p.Client.Name, "version", p.Client.Version)
-	r := initializeResult{Version: 1, AuthMethods: []string{}, Agent: info{"thinkd", "thinkd", e.server.config.Version},
+	r := initializeResult{Version: 1, AuthMethods: authMethods(p.Capabilities), Agent: info{"thinkd", "thinkd", e.server.config.Version},
 		Meta: meta{"steering": map[string]any{"supported": true}}}
 	r.Capabilities.Load = true
 	r.Capabilities.Prompt.Image, r.Capabilities.Prompt.Audio, r.Capabilities.Prompt.Embedded = true, true, true
 	r.Capabilities.MCP.HTTP = true
 	r.Capabilities.Session = map[string]method.Nothing{"list": {}, "resume": {}, "close": {}, "delete": {}}
+	r.Capabilities.Auth = map[string]method.Nothing{"status": {}}
 	var names []string
 	for _, name := range extensions() {
 		names = append(names, extensionPrefix+name)

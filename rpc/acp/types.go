@@ -22,7 +22,10 @@ type clientCapabilities struct {
 		Write bool `json:"writeTextFile"`
 	} `json:"fs"`
 	Terminal bool `json:"terminal"`
-	Session  struct {
+	Auth     struct {
+		Terminal bool `json:"terminal"` // it can run thinkd in a terminal
+	} `json:"auth"`
+	Session struct {
 		Notices    marker `json:"notices"`
 		Compaction marker `json:"compaction"`
 	} `json:"session"`

@@ -45,6 +45,24 @@ func Greet(ctx context.Context, version string, daemon *door.Link, p Person) (bo
 	}
 }
 
+// ErrNothingAdded is the error of [Add] if the person leaves without a key or a login.
+var ErrNothingAdded = errors.New("no key was stored and no login made")
+
+// Add prints what the daemon can use, and offers to store a key or to log in, until that succeeds. Its errors are ErrNothingAdded, and
+// those of Greet.
+func Add(ctx context.Context, daemon *door.Link, p Person) error {
+	f, err := ask(daemon)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(p.Out, inventory(f)+"\nType the name of a provider to enter its key, or to log in. Enter leaves.\n"+f.names())
+	leaves, err := offer(ctx, f, p)
+	if leaves || errors.Is(err, io.EOF) {
+		return ErrNothingAdded
+	}
+	return err
+}
+
 // ask asks the daemon for its providers and models.
 func ask(daemon *door.Link) (found, error) {
 	var auth struct{ Providers []account }
@@ -58,15 +76,22 @@ func ask(daemon *door.Link) (found, error) {
 	return look(auth.Providers, list.Models), nil
 }
 
-// report says what was found.
-func report(f found) string {
-	var b strings.Builder
+// inventory lists what was found.
+func inventory(f found) string {
+	text := ""
 	if len(f.usable) > 0 {
-		b.WriteString("\nthinkd can use:\n" + table(f.usable))
+		text += "\nthinkd can use:\n" + table(f.usable)
 	}
 	if len(f.unusable) > 0 {
-		b.WriteString("\nthinkd cannot use:\n" + table(f.unusable))
+		text += "\nthinkd cannot use:\n" + table(f.unusable)
 	}
+	return text
+}
+
+// report says what was found, and what one can do if that is nothing.
+func report(f found) string {
+	var b strings.Builder
+	b.WriteString(inventory(f))
 	if len(f.usable) > 0 {
 		return b.String() + "\n"
 	}
@@ -81,7 +106,7 @@ all else works. For a real model, type the name of a provider whose key you have
 	return b.String()
 }
 
-// offer asks for a provider, and for its key or login. start: the person wants the simulator. After a failure the person may choose
+// offer asks for a provider, and for its key or login. start: the person typed nothing. After a failure the person may choose
 // again.
 func offer(ctx context.Context, f found, p Person) (start bool, err error) {
 	for {
