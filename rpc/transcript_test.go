@@ -414,6 +414,8 @@ var (
 // shown is what came back, without what differs from one play to the next.
 func (s *stage) shown(heard []string) (replies, updates string) {
 	s.name()
+	stale := -1 // where the last run of them begins; each session ends by itself, so they come in any order
+	var told []string
 	for i, message := range heard {
 		if message == "" || i+1 < len(heard) && mayMerge(message) != "" && mayMerge(message) == mayMerge(heard[i+1]) {
 			continue
@@ -425,12 +427,20 @@ func (s *stage) shown(heard []string) (replies, updates string) {
 			return fmt.Sprintf(`"%s":%d`, m[1], ms-s.begun.UnixMilli())
 		})
 		if gjson.Get(message, "method").Exists() {
-			updates += text + "\n"
+			told = append(told, text+"\n")
+			switch {
+			case gjson.Get(message, "method").Str != "stale":
+				stale = -1
+			case stale < 0:
+				stale = len(told) - 1
+			default:
+				slices.Sort(told[stale:])
+			}
 		} else {
 			replies += text + "\n"
 		}
 	}
-	return replies, updates
+	return replies, strings.Join(told, "")
 }
 
 // mayMerge is what a change of the list has in common with a later one that takes its place if the client is slow: it is slow in some
