@@ -255,7 +255,7 @@ func TestACPTurn(t *testing.T) {
 		from = len(other.got())
 		other.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app","mcpServers":[]}`, id))
 		other.tells(from, "user_message_chunk Which?", "agent_thought_chunk Compare both.", "agent_thought_chunk Again.",
-			"agent_message_chunk The second.", "result", "available_commands_update")
+			"agent_message_chunk The second.", "result", "available_commands_update", "usage_update")
 		var again []string
 		for _, m := range other.got()[from:] {
 			if id := m.Get("params.update.messageId").String(); id != "" {
@@ -271,7 +271,7 @@ func TestACPTurn(t *testing.T) {
 		defer third.stand()
 		from = len(third.got())
 		third.ask("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app"}`, id))
-		third.tells(from, "result", "available_commands_update")
+		third.tells(from, "result", "available_commands_update", "usage_update")
 	})
 }
 

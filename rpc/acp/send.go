@@ -125,9 +125,13 @@ func (th *thread) notice(ctx context.Context, u *feed.Update, severity, text str
 	return th.send(ctx, u, update{Kind: "notice", Severity: severity, Title: text})
 }
 
+// usage sends how full the window is, and what the session cost. u is nil for a client that opens the session.
 func (th *thread) usage(ctx context.Context, u *feed.Update, usage provider.Usage) error {
-	if usage.Context == nil || usage.Context.Window == 0 {
-		return th.later(u) // without the size of the window there is nothing to show
+	if usage.Context == nil || usage.Context.Window == 0 { // there is nothing to show
+		if u == nil {
+			return nil
+		}
+		return th.later(u)
 	}
 	up := update{Kind: "usage_update", Used: &usage.Context.Used, Size: &usage.Context.Window}
 	if usage.Cost != nil {

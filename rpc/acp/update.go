@@ -63,6 +63,9 @@ func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *feed.Subscr
 	if err := th.send(ctx, nil, update{Kind: "available_commands_update", Commands: commands()}); err != nil {
 		return err
 	}
+	if err := th.usage(ctx, nil, snap.Session.Usage); err != nil {
+		return err
+	}
 	if t := snap.Turn; t != nil {
 		for _, q := range t.Confirms {
 			if err := th.question(ctx, nil, q); err != nil {
