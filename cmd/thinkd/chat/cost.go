@@ -53,7 +53,7 @@ func (t *talk) report(by string, of map[string]any, then func(costs.Report)) {
 func (t *talk) raise(word string) {
 	usd, err := strconv.ParseFloat(strings.TrimPrefix(word, "$"), 64)
 	switch {
-	case t.spending() == nil:
+	case t.spending() == nil || t.spending().OfPrompt():
 		t.add(failure, "", "no turn is parked at a limit for money")
 	case err != nil || !(usd > 0) || math.IsInf(usd, 0):
 		t.add(failure, "", "write an amount in USD, such as /raise 5")
@@ -70,6 +70,8 @@ func (t *talk) allowance(d decision) {
 	switch {
 	case d.end:
 		t.cancel()
+	case d.compact:
+		t.resumeParked(map[string]any{"compact_first": true}, func() {})
 	case d.raise > 0:
 		t.raise(strconv.FormatFloat(d.raise, 'f', -1, 64))
 	default:

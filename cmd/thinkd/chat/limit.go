@@ -2,13 +2,14 @@ package chat
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/costs"
 	"github.com/thinkd/thinkd/cmd/thinkd/parked"
 )
 
-// A limitCard asks whether a turn may spend more than a limit. Keys reach it as they reach a [card]: nothing is selected at first, and
+// A limitCard asks whether a turn may spend more than a limit, or whether an expensive prompt is sent. Keys reach it as they reach a [card]: nothing is selected at first, and
 // while the input has text, only the end of the turn can be selected.
 type limitCard struct {
 	turn     *parked.Turn // a turn that parks again has another one
@@ -23,15 +24,45 @@ type limitCard struct {
 type limitAnswer string
 
 const (
-	allowCall  limitAnswer = "allow"
-	raiseLimit limitAnswer = "raise"
-	endTurn    limitAnswer = "end"
+	allowCall    limitAnswer = "allow"
+	raiseLimit   limitAnswer = "raise"
+	compactFirst limitAnswer = "compact"
+	endTurn      limitAnswer = "end"
 )
 
-// decision is what a person answers: one call, an amount in USD, or the end of the turn.
+// decision is what a person answers: one call, an amount in USD, a summary before the call, or the end of the turn.
 type decision struct {
-	raise float64
-	end   bool
+	raise   float64
+	compact bool
+	end     bool
+}
+
+// limitAnswers are the answers to a question, in order.
+func limitAnswers(q costs.Spending) []limitAnswer {
+	switch {
+	case !q.OfPrompt():
+		return []limitAnswer{allowCall, raiseLimit, endTurn}
+	case q.CompactFirst() != nil:
+		return []limitAnswer{allowCall, compactFirst, endTurn}
+	}
+	return []limitAnswer{allowCall, endTurn}
+}
+
+// label is an answer in words.
+func (id limitAnswer) label(q costs.Spending) string {
+	switch {
+	case id == endTurn:
+		return "End the turn"
+	case id == compactFirst:
+		return "Compact first"
+	case q.OfPrompt():
+		return "Send it"
+	case id == allowCall:
+		return "Allow this call"
+	case q.Today():
+		return "Raise today's limit…"
+	}
+	return "Raise the limit…"
 }
 
 // Bounds of a window that can show the card.
@@ -49,7 +80,7 @@ func (c *limitCard) open(typed bool) []limitAnswer {
 	case typed:
 		return []limitAnswer{endTurn}
 	}
-	return []limitAnswer{allowCall, raiseLimit, endTurn}
+	return limitAnswers(c.q)
 }
 
 // press handles a key, and returns the decision if the key makes one. All other keys go to the input and clear the selection. lastKey
@@ -102,14 +133,17 @@ func (c *limitCard) enter() *decision {
 	case c.raising:
 		d.raise = c.q.Raises()[c.amount]
 	}
-	d.end = c.at == endTurn
+	d.end, d.compact = c.at == endTurn, c.at == compactFirst
 	c.sent, c.at, c.raising = true, "", false
 	return &d
 }
 
 // limitTitle is the question in a few words.
 func limitTitle(q costs.Spending) string {
-	if q.Today() {
+	switch {
+	case q.OfPrompt():
+		return "Send an expensive prompt?"
+	case q.Today():
 		return "Spend more today?"
 	}
 	return "Spend more?"
@@ -133,18 +167,13 @@ func (c *limitCard) view(width int, l look, typed bool) []string {
 	case typed:
 		hint = "The input has text."
 	}
-	raise := "Raise the limit…"
-	if c.q.Today() {
-		raise = "Raise today's limit…"
-	}
-	labels := map[limitAnswer]string{allowCall: "Allow this call", raiseLimit: raise, endTurn: "End the turn"}
 	open := make(map[limitAnswer]bool)
 	for _, id := range c.open(typed) {
 		open[id] = true
 	}
 	var words []string
-	for _, id := range []limitAnswer{allowCall, raiseLimit, endTurn} {
-		words = append(words, answerLabel(labels[id], id == c.at, open[id], l))
+	for _, id := range limitAnswers(c.q) {
+		words = append(words, answerLabel(id.label(c.q), id == c.at, open[id], l))
 	}
 	return append(lines, choices(words, hint, width, l)...)
 }
@@ -170,9 +199,17 @@ func (c *limitCard) list(width int, l look) []string {
 
 // plainLimit is the question in lines, and how to answer it.
 func plainLimit(q costs.Spending, number int, code string) string {
+	asks := fmt.Sprintf("\n[question %d] %s %s. The turn waits; nothing is lost.\n", number, limitTitle(q), q.Question())
+	if q.OfPrompt() {
+		var words []string
+		for _, id := range limitAnswers(q) {
+			words = append(words, fmt.Sprintf("%q", string(id)+" "+code))
+		}
+		return asks + fmt.Sprintf("Type %s and Enter. Other text is a prompt.\n", strings.Join(words, ", "))
+	}
 	raises := q.Raises()
 	raise := costs.USD(raises[0])
-	return fmt.Sprintf("\n[question %d] %s %s. The turn waits; nothing is lost.\n", number, limitTitle(q), q.Question()) +
+	return asks +
 		fmt.Sprintf("Type %q, %q (by that many USD, %s), %q and Enter. Other text is a prompt.\n",
 			"allow "+code, "raise "+code+" "+raise, q.Until(), "end "+code)
 }

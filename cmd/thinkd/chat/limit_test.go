@@ -103,6 +103,45 @@ func TestLimitKeys(t *testing.T) {
 	}
 }
 
+// An expensive prompt is sent, sent behind a summary, or not sent. Nothing is raised.
+func TestExpensivePrompt(t *testing.T) {
+	cost := func(low, high float64) map[string]any {
+		return map[string]any{"low": map[string]any{"amount": low}, "high": map[string]any{"amount": high}}
+	}
+	parked := map[string]any{"turn_id": "T", "why": "budget", "since": 1, "resumes": "on_request", "spending": map[string]any{"limit": "ask_above", "used": 0, "most": 2, "next": 3.1,
+		"quote": map[string]any{"cost": cost(1.2, 3.1), "compact_first": map[string]any{"messages": 38, "cost": cost(0.35, 0.5)}}}}
+	begin := func(width int) *desk {
+		d := newDesk(t, width, 24)
+		d.tell("turn_start", map[string]any{"turn_id": "T"})
+		d.tell("turn_parked", parked)
+		d.wait(time.Second)
+		return d
+	}
+	if diff := cmp.Diff(`── Send an expensive prompt? ──────────────────────────────────────────────────
+  The turn may cost up to 3.10 USD, more than 2.00 (ask_above). The provider
+  may no longer have the conversation in its cache. Expected: about 1.20 to
+  3.10 USD. With a summary of 38 messages first: about 0.35 to 0.50 USD. The
+  turn waits; nothing is lost.
+  Send it    Compact first    End the turn                      Tab selects one`, begin(80).top(6)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for answer, keys := range map[string][]string{
+		`turn/resume {"session_id":"S","turn_id":"T"}`:                      {"tab", "enter"},
+		`turn/resume {"compact_first":true,"session_id":"S","turn_id":"T"}`: {"tab", "tab", "enter"},
+		`session/cancel {"session_id":"S","turn_id":"T"}`:                   {"shift+tab", "enter"},
+	} {
+		d := begin(80)
+		d.press(keys...)
+		d.sent(answer)
+	}
+	d := begin(80)
+	d.enter("/raise 3", false)
+	d.sent()
+	if got := plainLimit(*d.spending(), 1, "k8"); !strings.HasSuffix(got, "Type \"allow k8\", \"compact k8\", \"end k8\" and Enter. Other text is a prompt.\n") {
+		t.Error(got)
+	}
+}
+
 // An answer that fails can be given again. A turn that parks again asks again. What was asked and answered stays in the scrollback.
 func TestLimitAgain(t *testing.T) {
 	d := atLimit(t, 80, 24, "max_day_cost")

@@ -193,6 +193,8 @@ func (f *lines) allowed(words []string) bool {
 		f.raise(words[2])
 	case words[0] == "allow" && len(words) == 2:
 		f.allowance(decision{})
+	case words[0] == "compact" && len(words) == 2 && f.spending() != nil && f.spending().CompactFirst() != nil:
+		f.allowance(decision{compact: true})
 	case words[0] == "end" && len(words) == 2:
 		f.allowance(decision{end: true})
 	default:

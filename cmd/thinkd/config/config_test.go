@@ -114,6 +114,9 @@ func TestConfigGood(t *testing.T) {
 		{"top level", "model = \"claude-opus-5\"\nthinking_level = \"none\"\n", func(c *Config) {
 			c.Model, c.ThinkingLevel = "claude-opus-5", provider.Off
 		}},
+		{"a price to ask above", "[limits]\nask_above = 2.5\nmax_cost_unattended = 3\n", func(c *Config) {
+			c.Limits.AskAbove, c.Limits.Spending.Unattended = provider.MoneyOf(2.5), provider.MoneyOf(3)
+		}},
 		{"a model without a row", `model = "anthropic/claude-next"`, func(c *Config) { c.Model = "anthropic/claude-next" }},
 		{"all of a known provider", `
 [providers.anthropic]
@@ -545,6 +548,7 @@ func TestConfigBroken(t *testing.T) {
 		{"tokens of a session", "[limits]\nmax_session_tokens = -1", `FILE:2: limits.max_session_tokens: must be 1 or more; leave it out for no limit`},
 		{"cost of a turn", "[limits]\nmax_turn_cost = -0.5", `FILE:2: limits.max_turn_cost: must be an amount of USD above 0; leave it out for no limit`},
 		{"cost of a day", "[limits]\nmax_day_cost = -1", `FILE:2: limits.max_day_cost: must be an amount of USD above 0; leave it out for no limit`},
+		{"price to ask above", "[limits]\nask_above = -2", `FILE:2: limits.ask_above: must be an amount of USD above 0; leave it out for no limit`},
 		{"cost of a session", "[limits]\nmax_session_cost = nan", `FILE:2: limits.max_session_cost: must be an amount of USD above 0; leave it out for no limit`},
 		{"calls", "[limits]\nmax_model_calls = 0", `FILE:2: limits.max_model_calls: must be 1 or more`},
 		{"header with a key", "[providers.anthropic]\n[providers.anthropic.headers]\nAuthorization = \"Bearer canary\"",

@@ -8,18 +8,22 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
-// Spending is what is spent and reserved of a limit for all sessions, in USD.
+// Spending is what is spent and reserved of a limit for all sessions, in USD. For ask_above, it is the question before an expensive
+// prompt: the limit is Most, and the turn may cost Next.
 type Spending struct {
 	Limit string  `json:"limit"` // the setting
 	Used  float64 `json:"used"`
 	Most  float64 `json:"most"`
 	Next  float64 `json:"next"` // what the next call probably costs; 0: no call waits
+
+	Quote *Quote `json:"quote"` // of the prompt; nil: the limit is not ask_above
 }
 
 // The limits that this version knows.
 const (
 	day        = "max_day_cost"
 	unattended = "max_cost_unattended"
+	prompt     = "ask_above"
 )
 
 // Used says how much of the limit is used: "Spent today: 9.80 of 10.00 USD (max_day_cost)".
@@ -31,8 +35,11 @@ func (s Spending) Text() string {
 	return fmt.Sprintf("Spent %s: %s of %s USD (%s)", since, USD(s.Used), USD(s.Most), s.Limit)
 }
 
-// Question is Text with what the next call probably costs.
+// Question is Text with what the next call probably costs, or what the prompt may cost.
 func (s Spending) Question() string {
+	if s.OfPrompt() {
+		return s.promptQuestion()
+	}
 	return fmt.Sprintf("%s. The next call probably costs %s USD", s.Text(), USD(s.Next))
 }
 
@@ -45,6 +52,28 @@ func (s Spending) Until() string {
 		return "until a person writes or approves something"
 	}
 	return ""
+}
+
+// OfPrompt reports whether the question is about one prompt, and not about a limit of all sessions: nothing can be raised.
+func (s Spending) OfPrompt() bool { return s.Limit == prompt }
+
+// CompactFirst is what the prompt costs behind a summary, nil if there is nothing to summarise.
+func (s Spending) CompactFirst() *Compact {
+	if s.Quote == nil {
+		return nil
+	}
+	return s.Quote.Compact
+}
+
+func (s Spending) promptQuestion() string {
+	text := fmt.Sprintf("The turn may cost up to %s USD, more than %s (%s). The provider may no longer have the conversation in its cache", USD(s.Next), USD(s.Most), s.Limit)
+	if s.Quote != nil && s.Quote.Cost != nil {
+		text += fmt.Sprintf(". Expected: %s", s.Quote.Cost)
+	}
+	if c := s.CompactFirst(); c != nil {
+		text += fmt.Sprintf(". With a summary of %d messages first: %s", c.Messages, c.Cost)
+	}
+	return text
 }
 
 // Today reports whether the limit is that of a day.

@@ -39,6 +39,8 @@ func (t Turn) Text(now time.Time) string {
 // When says when the turn resumes: "resumes automatically at 15:00".
 func (t Turn) When(now time.Time) string {
 	switch {
+	case t.Spending != nil && t.Spending.OfPrompt():
+		return "waits for a person to send or end it"
 	case t.Why == "budget":
 		return "waits for a person to allow more"
 	case t.Why == "approval":

@@ -8,6 +8,10 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 )
 
+func amounts(low, high float64) *costs.Range {
+	return &costs.Range{Low: costs.Amount{Amount: low}, High: costs.Amount{Amount: high}}
+}
+
 func TestText(t *testing.T) {
 	now := time.Date(2026, 3, 1, 14, 30, 0, 0, time.UTC)
 	since, until := now.Add(-28*time.Minute).UnixMilli(), now.Add(30*time.Minute).UnixMilli()
@@ -20,6 +24,10 @@ func TestText(t *testing.T) {
 		"Parked since 14:02: a reason of a later version. It resumes automatically.":                                                  {"a reason of a later version", since, 0, "automatically", nil, nil},
 		"Parked since 14:02: Spent today: 9.80 of 10.00 USD (max_day_cost). The next call probably costs 0.40 USD. It waits for a person to allow more.": {"budget", since, 0, "on_request", nil,
 			&costs.Spending{Limit: "max_day_cost", Used: 9.8, Most: 10, Next: 0.4}},
+		"Parked since 14:02: The turn may cost up to 3.10 USD, more than 2.00 (ask_above). The provider may no longer have the conversation in its cache. It waits for a person to send or end it.": {"budget", since, 0, "on_request", nil,
+			&costs.Spending{Limit: "ask_above", Most: 2, Next: 3.1}},
+		"Parked since 14:02: The turn may cost up to 3.10 USD, more than 2.00 (ask_above). The provider may no longer have the conversation in its cache. Expected: about 1.20 to 3.10 USD. With a summary of 38 messages first: about 0.35 to 0.50 USD. It waits for a person to send or end it.": {"budget", since, 0, "on_request", nil,
+			&costs.Spending{Limit: "ask_above", Most: 2, Next: 3.1, Quote: &costs.Quote{Cost: amounts(1.2, 3.1), Compact: &costs.Compact{Messages: 38, Cost: amounts(0.35, 0.5)}}}},
 	} {
 		if got := turn.Text(now); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
