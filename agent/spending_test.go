@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 	"github.com/thinkd/thinkd/session/tool"
 )
 
@@ -261,8 +262,17 @@ func (v *bill) sum() float64 {
 }
 
 // TestSpendingKills has many sessions race for the limit of a day, on a fake clock, and kills the process again and again. After each
-// kill a person raises the limit. The bill exceeds the limit by at most one reservation, and the ledger has all of the bill.
+// kill a person raises the limit. The bill exceeds the limit by at most one reservation, and the ledger has all of the bill. With the
+// store in a file, a kill also opens the file again.
 func TestSpendingKills(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { spendingKills(t, *spendSessions, *spendKills, nil) })
+	t.Run("file", func(t *testing.T) {
+		path := t.TempDir()
+		spendingKills(t, max(4, *spendSessions/8), max(3, *spendKills/8), func() (session.Local, error) { return bolt.Open(path, bolt.Options{}) })
+	})
+}
+
+func spendingKills(t *testing.T, sessions, kills int, open func() (session.Local, error)) {
 	seed := *spendSeed
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -270,15 +280,30 @@ func TestSpendingKills(t *testing.T) {
 	t.Logf("-spendseed %d", seed)
 	synctest.Test(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		most := 0.1 * float64(*spendSessions)
+		most := 0.1 * float64(sessions)
 		b := spendBench(t, limitOf(session.LimitDay, most))
 		defer b.close()
 		v := &bill{rng: rand.New(rand.NewPCG(seed, 2)), hidden: 0.5}
 		b.fake.judge = v.judge
 		store := &wounded{Sessions: b.store}
-		b.over(store)
+		reopen := func() {
+			if open == nil {
+				return
+			}
+			b.local.Close()
+			local, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.keepIn(local)
+			store.Sessions, b.cfg.Store = b.store, only{store, local.Ledger()}
+		}
+		b.group.Close()
+		b.cfg.Store = only{store, b.local.Ledger()}
+		reopen()
+		b.start()
 		var ids []session.ID
-		for range *spendSessions {
+		for range sessions {
 			ids = append(ids, b.session("shop/large", ""))
 		}
 		worst, parked := -most, 0
@@ -296,7 +321,7 @@ func TestSpendingKills(t *testing.T) {
 				by = 1 // the others use what the first made room for
 			}
 		}
-		for k := range *spendKills + 1 {
+		for k := range kills + 1 {
 			for _, id := range ids {
 				if b.agentState(id).Session.Status == session.Idle {
 					b.prompted(id, text("on"))
@@ -305,14 +330,15 @@ func TestSpendingKills(t *testing.T) {
 			time.Sleep(time.Duration(rng.IntN(int(5 * time.Minute))))
 			synctest.Wait()
 			worst = max(worst, v.sum()-most)
-			if k == *spendKills {
+			if k == kills {
 				break
 			}
 			store.kill()
 			b.group.Close()
 			store.heal()
+			reopen()
 			b.start()
-			raise(provider.MoneyOf(rng.Float64() * 0.2 * float64(*spendSessions)))
+			raise(provider.MoneyOf(rng.Float64() * 0.2 * float64(sessions)))
 		}
 		time.Sleep(time.Hour) // the rest of the calls
 		synctest.Wait()
@@ -320,7 +346,7 @@ func TestSpendingKills(t *testing.T) {
 		now := b.budget()
 		worst = max(worst, now.Used.Units()-most)
 		t.Logf("%d sessions, %d kills, %d calls, %d turns parked: a bill of %.4f USD, %.4f in the ledger, the limit %.4f, exceeded by at most %.4f; a reservation is %.4f",
-			len(ids), *spendKills, v.calls, parked, v.sum(), now.Used.Units(), now.Most.Units(), max(worst, 0), oneReservation)
+			len(ids), kills, v.calls, parked, v.sum(), now.Used.Units(), now.Most.Units(), max(worst, 0), oneReservation)
 		if worst > oneReservation {
 			t.Error("the bill or the ledger exceeds the limit by more than one reservation")
 		}

@@ -87,6 +87,38 @@ func TestACPSpending(t *testing.T) {
 	}
 }
 
+// A turn that a client without a person started is a question to the editor, at the limit of what is spent while nobody is there. An
+// editor can answer alone, so the answer does not show a person: what was spent stays.
+func TestACPSpendingUnattended(t *testing.T) {
+	for answer, want := range map[string][2]string{"spend": {"idle", "completed"}, "raise": {"idle", "completed"}, "end": {"idle", "failed"}} {
+		t.Run(answer, func(t *testing.T) {
+			spends(t, gate.Limits{Unattended: provider.MoneyOf(0.0865)}, func(s *stage, d *desk, id string) {
+				from := len(d.got())
+				s.result("session/prompt", map[string]any{"session_id": id, "text": "two"})
+				time.Sleep(time.Minute)
+				q := d.asked().Get("params")
+				if text := q.Get("toolCall.content.0.content.text").String(); !strings.HasPrefix(text, "0.0073 USD of 0.086 USD (max_cost_unattended) are spent or reserved since a person last wrote or approved something.") {
+					t.Errorf("%s", text)
+				}
+				if name := q.Get("options.1.name").String(); !strings.HasSuffix(name, " more until a person writes") {
+					t.Error(name)
+				}
+				d.permit(fmt.Sprintf(`{"outcome":"selected","optionId":%q}`, answer))
+				time.Sleep(time.Second)
+				if got := strings.Join(d.story(from), ","); !strings.Contains(got, "tool_call_update "+want[1]) {
+					t.Errorf("%s", got)
+				}
+				if got := s.result("session/state", map[string]any{"session_id": id}).Get("session.status").String(); got != want[0] {
+					t.Error(got)
+				}
+				if used := s.group.Budgets()[0].Used; used == 0 {
+					t.Error("the answer of an editor counts as a person")
+				}
+			})
+		})
+	}
+}
+
 // A prompt of an editor shows that a person is there, and nothing else does.
 func TestACPAttends(t *testing.T) {
 	spends(t, gate.Limits{Unattended: provider.MoneyOf(1)}, func(s *stage, d *desk, id string) {
