@@ -23,6 +23,7 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/registry/options"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // choice is the model of a call, and how the model is asked.
@@ -191,7 +192,7 @@ func (v conversation) settleOptions(c *choice) error {
 	for _, t := range v.offered(c.model) {
 		tools = append(tools, t.Name)
 	}
-	c.options = options.Resolve(c.asked, c.model, c.decision, tools)
+	c.options = options.Resolve(c.asked, c.model, c.decision, options.Request{Tools: tools, ReadOnly: v.view.Session.Mode == tool.ModeRead})
 	if c.provider == nil || len(c.options.Outcomes) == 0 {
 		return nil
 	}

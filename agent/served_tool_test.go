@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // TestServerTools follows the tools of a vendor over a pause: clients get the call and its result, the log has both, and the next calls
@@ -50,5 +51,27 @@ func TestServerTools(t *testing.T) {
 			}
 		}
 		check(t, "goes back", back, []provider.Block{call, result, whole})
+	})
+}
+
+// TestServerToolsInReadMode: in the tool mode read a call has no tools of the vendor's, and the decision says why. In other modes it has.
+func TestServerToolsInReadMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(concat(say("One."), []any{provider.Stop{Reason: provider.StopEndTurn}})...), events(concat(say("Two."), []any{provider.Stop{Reason: provider.StopEndTurn}})...))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		asked := provider.Options{ServerTools: []provider.ServerToolName{provider.WebSearch}}
+		mode := tool.ModeRead
+		if _, err := b.agent(id).Set(t.Context(), Change{Options: &asked, Mode: &mode}); err != nil {
+			t.Fatal(err)
+		}
+		b.turn(id, "go")
+		check(t, "in the mode read", len(b.fake.requests[0].Options.ServerTools), 0)
+		mode = tool.ModeAsk
+		if _, err := b.agent(id).Set(t.Context(), Change{Mode: &mode}); err != nil {
+			t.Fatal(err)
+		}
+		b.turn(id, "on")
+		check(t, "in the mode ask", b.fake.requests[1].Options.ServerTools, asked.ServerTools)
 	})
 }

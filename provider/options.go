@@ -30,6 +30,9 @@ type Options struct {
 	Verbosity     Verbosity     `json:"verbosity,omitempty"`
 	ServiceTier   ServiceTier   `json:"service_tier,omitempty"`
 	Cache         CacheTime     `json:"cache,omitempty"`
+
+	ServerTools  []ServerToolName  `json:"server_tools,omitzero"` // that the vendor may run; an empty list: none
+	ServerLimits *ServerToolLimits `json:"server_tool_limits,omitempty"`
 }
 
 // OutputSchema is the JSON Schema of the answer.
@@ -271,6 +274,14 @@ func ParseOptions(data []byte) (Options, error) {
 			o.Schema = schema
 			continue
 		}
+		if name == "server_tool_limits" {
+			limits, err := parseServerLimits(members[name])
+			if err != nil {
+				return Options{}, err
+			}
+			o.ServerLimits = limits
+			continue
+		}
 		if err := json.Unmarshal(members[name], v.Field(i).Addr().Interface()); err != nil {
 			return Options{}, &OptionError{name, "must be " + optionForms[name]}
 		}
@@ -286,7 +297,7 @@ var optionForms = map[string]string{
 	"output": "one of text, json", "tool_choice": "auto, none, required or the name of a tool", "parallel_tools": "true or false",
 	"max_output_tokens": "a whole number from 1", "temperature": "a number from 0 to 2", "top_p": "a number above 0, up to 1", "top_k": "a whole number from 1",
 	"stop": "an array of strings", "seed": "a whole number of 32 bits", "verbosity": "one of low, medium, high",
-	"service_tier": "one of auto, standard, flex, priority", "cache": "one of 5m, 1h, off",
+	"service_tier": "one of auto, standard, flex, priority", "cache": "one of 5m, 1h, off", "server_tools": "an array of web_search, web_fetch and code_execution",
 }
 
 // check refuses values that no vendor takes. members has what was stated.
@@ -314,7 +325,7 @@ func (o Options) check(members map[string]json.RawMessage) error {
 	case o.Schema != nil && o.Output != "":
 		return &OptionError{"output", "cannot be combined with output_schema; give one of them"}
 	}
-	return nil
+	return o.checkServerTools()
 }
 
 var schemaName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
@@ -344,4 +355,89 @@ func parseSchema(data json.RawMessage) (*OutputSchema, error) {
 	}
 	s.Schema = compact.Bytes()
 	return &s, nil
+}
+
+// ServerToolName is a tool that a vendor runs on its own servers, in one word for all vendors.
+type ServerToolName string
+
+const (
+	WebSearch     ServerToolName = "web_search"
+	WebFetch      ServerToolName = "web_fetch"      // reads pages
+	CodeExecution ServerToolName = "code_execution" // in a sandbox of the vendor's
+)
+
+// Words lists all of them.
+func (ServerToolName) Words() []string { return Words(WebSearch, WebFetch, CodeExecution) }
+
+// ServerToolLimits bound what tools of a vendor do. A model whose API cannot keep a limit that is set gets no such tools.
+type ServerToolLimits struct {
+	MaxUses        int      `json:"max_uses,omitempty"`        // of each tool in a call of the model; 0: no limit
+	AllowedDomains []string `json:"allowed_domains,omitempty"` // without a scheme; empty: all. Not together with BlockedDomains
+	BlockedDomains []string `json:"blocked_domains,omitempty"`
+}
+
+// Stated lists the limits that are set, by their names in JSON.
+func (l *ServerToolLimits) Stated() (names []string) {
+	if l == nil {
+		return nil
+	}
+	for _, limit := range []struct {
+		name string
+		set  bool
+	}{{"max_uses", l.MaxUses > 0}, {"allowed_domains", len(l.AllowedDomains) > 0}, {"blocked_domains", len(l.BlockedDomains) > 0}} {
+		if limit.set {
+			names = append(names, limit.name)
+		}
+	}
+	return names
+}
+
+// Bounds of ServerToolLimits: Anthropic and OpenAI take 100 domains.
+const (
+	maxServerUses = 1000
+	maxDomains    = 100
+)
+
+func parseServerLimits(data json.RawMessage) (*ServerToolLimits, error) {
+	const member = "server_tool_limits"
+	var l ServerToolLimits
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&l); err != nil {
+		return nil, &OptionError{member, "must be an object with max_uses, allowed_domains or blocked_domains: " + err.Error()}
+	}
+	switch {
+	case l.MaxUses < 0 || l.MaxUses > maxServerUses:
+		return nil, &OptionError{member + ".max_uses", fmt.Sprintf("must be a whole number from 1 to %d", maxServerUses)}
+	case len(l.AllowedDomains) > 0 && len(l.BlockedDomains) > 0:
+		return nil, &OptionError{member + ".blocked_domains", "cannot be combined with allowed_domains; give one of them"}
+	}
+	for name, list := range map[string][]string{"allowed_domains": l.AllowedDomains, "blocked_domains": l.BlockedDomains} {
+		if len(list) > maxDomains {
+			return nil, &OptionError{member + "." + name, fmt.Sprintf("has %d domains, and at most %d are taken", len(list), maxDomains)}
+		}
+		for _, domain := range list {
+			if domain == "" || len(domain) > 253 || strings.ContainsAny(domain, "/: \t\n") || !strings.Contains(domain, ".") {
+				return nil, &OptionError{member + "." + name, fmt.Sprintf("has %q, and must have domains such as example.com, without a scheme and a path", domain)}
+			}
+		}
+	}
+	if len(l.Stated()) == 0 {
+		return nil, nil
+	}
+	return &l, nil
+}
+
+// checkServerTools refuses names that there are not, and one that is there twice.
+func (o Options) checkServerTools() error {
+	words := ServerToolName("").Words()
+	for i, name := range o.ServerTools {
+		if !slices.Contains(words, string(name)) {
+			return &OptionError{"server_tools", fmt.Sprintf("has %q, and each must be one of %s", name, strings.Join(words, ", "))}
+		}
+		if slices.Contains(o.ServerTools[:i], name) {
+			return &OptionError{"server_tools", fmt.Sprintf("has %s twice", name)}
+		}
+	}
+	return nil
 }

@@ -36,6 +36,9 @@ type Price struct {
 
 	// ServiceTiers multiply the cost of a request by how it was served, by the vendor's word: flex, priority, batch.
 	ServiceTiers map[string]float64 `json:"service_tiers,omitempty"`
+
+	// WebSearch is in USD per thousand searches of the vendor's tools, without what an account has free; 0: not known.
+	WebSearch float64 `json:"web_search,omitempty"`
 }
 
 // PriceTier has the rates of a request whose whole prompt (input, cached input and cache writes) has more than Above
@@ -124,6 +127,8 @@ func (p *Price) Cost(u Usage, at time.Time) *Cost {
 	if factor != 1 {
 		cost.Amount = MoneyOf(cost.Amount.Units() * factor)
 	}
+	cost.Amount += MoneyOf(p.WebSearch / 1000 * float64(u.Searches))
+	cost.Partial = cost.Partial || u.Metered || u.Searches > 0 && p.WebSearch == 0
 	return cost
 }
 
@@ -161,6 +166,9 @@ func (p Price) Check() error {
 	}
 	if err := checkTiers(p.Tiers); err != nil {
 		return err
+	}
+	if !(p.WebSearch >= 0 && p.WebSearch <= 1000) {
+		return fmt.Errorf("web_search is %v: it is USD per thousand searches, from 0 to 1000", p.WebSearch)
 	}
 	for i, change := range p.Changes {
 		if _, err := time.Parse(time.DateOnly, change.From); err != nil || i > 0 && change.From <= p.Changes[i-1].From {

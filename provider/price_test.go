@@ -77,3 +77,21 @@ func TestPriceCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestCostOfSearches: searches are charged in addition to tokens, at no service tier's factor. What has no price makes the cost partial.
+func TestCostOfSearches(t *testing.T) {
+	rates := Rates{Input: 1, Output: 1}
+	used := Usage{Input: 1_000_000, Searches: 3, Tier: "flex"}
+	priced := Price{Rates: rates, WebSearch: 10, ServiceTiers: map[string]float64{"flex": 0.5}}
+	if c := priced.Cost(used, time.Now()); c.Amount != MoneyOf(0.53) || c.Partial {
+		t.Errorf("three searches cost %+v, want 0.53", c)
+	}
+	unpriced := Price{Rates: rates}
+	used.Tier = ""
+	if c := unpriced.Cost(used, time.Now()); c.Amount != MoneyOf(1) || !c.Partial {
+		t.Errorf("searches without a price cost %+v, want at least 1", c)
+	}
+	if c := priced.Cost(Usage{Input: 1, Metered: true}, time.Now()); !c.Partial {
+		t.Errorf("a container costs %+v, want a partial cost", c)
+	}
+}

@@ -13,13 +13,16 @@ type Usage struct {
 	CacheWriteLong int      `json:"cache_write_1h_tokens,omitempty"` // of CacheWrite, what is kept for an hour or longer
 	Estimated      bool     `json:"estimated"`                       // the numbers are not all the vendor's own
 	Cost           *Cost    `json:"cost,omitempty"`                  // nil: not known
+	Searches       int      `json:"web_searches,omitempty"`          // by the vendor's tools, that it charges for
 	Premium        Money    `json:"premium_requests,omitempty"`      // of a plan that counts them, by its list's factor
 	Context        *Context `json:"context,omitempty"`
 
 	// For the price alone. Separate are requests that the vendor made on its own, and those that went on with an answer: they
 	// are part of the counts, and each is charged by its own prompt. Tier is the vendor's word for how the request was served; empty: in the usual way.
+	// Metered says that the vendor may charge for more by the hour: for containers that code ran in.
 	Separate []Usage `json:"-"`
 	Tier     string  `json:"-"`
+	Metered  bool    `json:"-"`
 }
 
 // Unused reports whether nothing was used.
@@ -65,6 +68,7 @@ func (u Usage) Add(v Usage) Usage {
 	sum := Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output,
 		Cached: u.Cached + v.Cached, CacheWrite: u.CacheWrite + v.CacheWrite, CacheWriteLong: u.CacheWriteLong + v.CacheWriteLong,
+		Searches: u.Searches + v.Searches, Metered: u.Metered || v.Metered,
 		Estimated: u.Estimated || v.Estimated, Cost: addCosts(u, v), Premium: u.Premium + v.Premium, Context: u.Context,
 	}
 	if v.Context != nil {

@@ -58,7 +58,7 @@ func New(s Source) *Draft {
 	ref := session.ModelRef{Provider: s.Model.Provider, ID: s.Model.ID}
 	d := &Draft{keeps: true, provider: s.Provider, next: s.Request(s.View), model: s.Model}
 	d.facts = quote.Facts{Summary: s.View.Compaction() != nil, State: s.State, Price: s.Model.Price, At: s.Now,
-		Level: s.Decision.Effective, Tools: len(d.next.Tools) > 0, Turns: turns(s.View)}
+		Level: s.Decision.Effective, Tools: len(d.next.Tools) > 0, Served: len(d.next.Options.ServerTools) > 0, Turns: turns(s.View)}
 	if s.Decision.Effective == "" {
 		d.facts.Level = provider.Auto
 	}

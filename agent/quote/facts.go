@@ -18,6 +18,7 @@ type Facts struct {
 	At       time.Time           // for prices that depend on it
 	Level    provider.Level      // in effect
 	Tools    bool                // the request offers tools
+	Served   bool                // the vendor may run tools: nobody knows how often, and how long their results are
 	Before   *Counted            // nil: no prompt of this session was counted
 	Turns    []Turn              // that have ended, the oldest first
 }

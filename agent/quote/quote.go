@@ -32,6 +32,9 @@ func Make(f Facts) Quote {
 		q.Read, q.Write, q.Paid = q.Read+p.Read, q.Write+p.Write, q.Paid+p.Paid
 	}
 	if r, ok := in.bill(f); ok {
+		for _, cost := range []*provider.Cost{&r.Low, &r.Likely, &r.High} {
+			cost.Partial = cost.Partial || f.Served
+		}
 		q.Cost = &r
 	}
 	return q

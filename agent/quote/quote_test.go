@@ -119,6 +119,10 @@ func TestUnknownStaysUnknown(t *testing.T) {
 	if q := Make(f); q.Cost == nil || !q.Cost.Likely.Partial {
 		t.Errorf("without the cache's prices: %+v", q.Cost)
 	}
+	f = marked()
+	if f.Served = true; !Make(f).Cost.Low.Partial {
+		t.Error("the quote of a prompt that may search is complete")
+	}
 }
 
 func TestCheaper(t *testing.T) {

@@ -30,13 +30,14 @@ func (a *API) OptionsWire(req *provider.Request) (json.RawMessage, error) {
 	g, _ := generate(req)
 	g.MaxOutputTokens = req.Options.MaxOutput
 	stripSampling(req, g)
-	return exchange.Encode(optionsWire{g.orNil(), choice(req), string(req.Options.ServiceTier)})
+	return exchange.Encode(optionsWire{g.orNil(), a.choice(req), string(req.Options.ServiceTier), servedTools(req.Options)})
 }
 
 type optionsWire struct {
 	Generation *generation `json:"generationConfig,omitempty"`
 	Choice     *toolConfig `json:"toolConfig,omitempty"`
 	Tier       string      `json:"serviceTier,omitempty"`
+	Tools      []tools     `json:"tools,omitempty"` // those of the vendor
 }
 
 // Convert is what becomes of earlier thinking.

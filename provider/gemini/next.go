@@ -87,6 +87,10 @@ func (r *reply) finish() error {
 		s.Detail = strings.TrimSuffix(s.Raw+": "+r.end.message, ": ")
 	}
 	s.Usage, s.RawUsage = r.usage.sum, r.usage.raw
+	s.Usage.Searches = len(r.served.queries)
+	if !leveled(r.call.req.Model) {
+		s.Usage.Searches = min(s.Usage.Searches, 1) // the second generation charges for prompts
+	}
 	s.RequestID = cmp.Or(r.RequestID(), r.Text(r.end.responseID)) // no header names an exchange
 	return r.End(*s)
 }

@@ -38,7 +38,8 @@ type thinking struct {
 
 // toolConfig says which functions the model may or must call.
 type toolConfig struct {
-	Calling functionCalling `json:"functionCallingConfig"`
+	Calling *functionCalling `json:"functionCallingConfig,omitempty"`
+	Exposed bool             `json:"includeServerSideToolInvocations,omitempty"` // parts of the vendor's tools are in answers
 }
 
 type functionCalling struct {
@@ -49,16 +50,25 @@ type functionCalling struct {
 // modes are the API's words for tool_choice (docs: function-calling).
 var modes = map[provider.ToolChoice]string{provider.ChooseAuto: "AUTO", provider.ChooseNone: "NONE", provider.ChooseRequired: "ANY"}
 
-// choice is what the options say of tools, nil if they say nothing.
-func choice(req *provider.Request) *toolConfig {
-	asked := req.Options.ToolChoice
+// choice is what the options say of tools, nil if they say nothing. With tools of the vendor's a request says VALIDATED in place of AUTO
+// (practice of @ai-sdk/google 4.0.121). Their parts are wanted in answers: without them nothing of them could go back.
+func (a *API) choice(req *provider.Request) *toolConfig {
+	var c toolConfig
+	asked, mixed := req.Options.ToolChoice, len(req.Options.ServerTools) > 0
+	c.Exposed = mixed && leveled(req.Model) && !a.host.Cloud
 	switch {
 	case asked == "" || len(req.Tools) == 0:
-		return nil
 	case asked.Tool() != "":
-		return &toolConfig{functionCalling{"ANY", []string{asked.Tool()}}}
+		c.Calling = &functionCalling{"ANY", []string{asked.Tool()}}
+	case mixed && asked == provider.ChooseAuto:
+		c.Calling = &functionCalling{Mode: "VALIDATED"}
+	default:
+		c.Calling = &functionCalling{Mode: modes[asked]}
 	}
-	return &toolConfig{functionCalling{Mode: modes[asked]}}
+	if c == (toolConfig{}) {
+		return nil
+	}
+	return &c
 }
 
 // generate is what the options say of the answer, and what of a schema is lost. The limit on output is up to the caller.

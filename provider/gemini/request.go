@@ -35,7 +35,10 @@ type body struct {
 }
 
 type tools struct {
-	Functions []function `json:"functionDeclarations"`
+	Functions []function `json:"functionDeclarations,omitempty"`
+	Search    *struct{}  `json:"googleSearch,omitempty"`
+	Pages     *struct{}  `json:"urlContext,omitempty"`
+	Code      *struct{}  `json:"codeExecution,omitempty"`
 }
 
 type function struct {
@@ -111,10 +114,11 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		out.Override("thinking level %s sent as HIGH, the vendor's highest", clamped)
 	}
 	out.Notices = slices.Concat(out.Notices, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.converted())
-	own.body.Generation, own.body.Choice, own.body.Tier = g.orNil(), choice(req), string(req.Options.ServiceTier)
+	own.body.Generation, own.body.Choice, own.body.Tier = g.orNil(), a.choice(req), string(req.Options.ServiceTier)
 	if !provider.Blank(req.System) {
 		own.body.System = &content{Parts: []any{part{Text: &req.System}}}
 	}
+	own.body.Tools = servedTools(req.Options)
 	if len(req.Tools) > 0 {
 		var list []function
 		offered, reduced := schema.Tools(req.Tools, schema.Gemini(), req.Model.ID)
@@ -122,10 +126,25 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		for _, t := range offered {
 			list = append(list, function{t.Name, t.Description, t.Schema})
 		}
-		own.body.Tools = []tools{{list}}
+		own.body.Tools = append(own.body.Tools, tools{Functions: list})
 	}
 	out.Body, err = exchange.Encode(own.body)
 	return out, err
+}
+
+// servedTools are the tools that the vendor may run.
+func servedTools(o provider.Options) (list []tools) {
+	for _, name := range o.ServerTools {
+		switch name {
+		case provider.WebSearch:
+			list = append(list, tools{Search: &struct{}{}})
+		case provider.WebFetch:
+			list = append(list, tools{Pages: &struct{}{}})
+		case provider.CodeExecution:
+			list = append(list, tools{Code: &struct{}{}})
+		}
+	}
+	return list
 }
 
 // converted reports what became of earlier thinking.

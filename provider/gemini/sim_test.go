@@ -439,3 +439,49 @@ func TestRedirectedName(t *testing.T) {
 		t.Errorf("a budget after the day: %v", reply.Err)
 	}
 }
+
+// TestServerToolsGoBack: parts of the vendor's tools go back with their signatures, next to functions. Models of the other generation get
+// them as text. A search without parts is shown all the same, and nothing goes back for it.
+func TestServerToolsGoBack(t *testing.T) {
+	api, server := simulated(t)
+	flash := leveled("gemini-3.8-flash", provider.Low, provider.Medium, provider.High)
+	old := budgeted("gemini-2.5-flash", 1, 24_576, provider.OffFull)
+	low := decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low})
+	budget := decided(provider.Control{Mode: provider.ModeBudget, Budget: 1024, Display: provider.Summarized})
+	all := []provider.ServerToolName{provider.WebSearch, provider.WebFetch, provider.CodeExecution}
+	var history []provider.Message
+	ask := func(m provider.Model, d provider.Decision, tools []provider.Tool, say string) (list []provider.ServerTool, used provider.Usage) {
+		t.Helper()
+		history = append(history, providertest.User(say))
+		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: m, Messages: history, Decision: d, Tools: tools,
+			Options: provider.Options{ServerTools: all}}))
+		if reply.Err != nil {
+			t.Fatal(reply.Err)
+		}
+		history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
+		for _, b := range reply.Blocks {
+			if tool, ok := b.(provider.ServerTool); ok {
+				list = append(list, tool)
+			}
+		}
+		return list, reply.Stop.Usage
+	}
+	shown, used := ask(flash, low, providertest.ReadTool, "Find. [[sim: search=2 code=1]]")
+	if len(shown) != 6 || shown[0].Name != "web_search" || shown[1].ID != shown[0].ID || !shown[1].Done || shown[5].Text != "42" || shown[5].ID != shown[4].ID || used.Searches != 2 {
+		t.Errorf("the answer shows %+v, %d searches", shown, used.Searches)
+	}
+	ask(flash, low, providertest.ReadTool, "And now?")
+	if shown, used = ask(old, budget, nil, "Find. [[sim: search=2 code=1]]"); len(shown) != 3 || shown[2].Name != "web_search" || shown[2].Text != "1 page" || used.Searches != 1 {
+		t.Errorf("the second generation shows %+v, %d searches", shown, used.Searches)
+	}
+	ask(old, budget, nil, "And now?")
+	ask(flash, low, providertest.ReadTool, "Back.")
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
+	}
+	list := server.Requests()
+	body := string(list[len(list)-1].Body)
+	if n := strings.Count(body, `"toolCall"`); n != 2 || !strings.Contains(body, "[code_execution ") {
+		t.Errorf("%d calls of searches go back in %s", n, body)
+	}
+}

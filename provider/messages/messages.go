@@ -37,12 +37,13 @@ func (a *API) OptionsWire(req *provider.Request) (json.RawMessage, error) {
 	asked := askedOf(req)
 	asked.stripSampling(req)
 	var output *outputConfig
-	return exchange.Encode(optionsWire{req.Options.MaxOutput, output.with(form), asked})
+	return exchange.Encode(optionsWire{req.Options.MaxOutput, output.with(form), servedTools(req.Options), asked})
 }
 
 type optionsWire struct {
 	MaxTokens int           `json:"max_tokens,omitempty"`
 	Output    *outputConfig `json:"output_config,omitempty"`
+	Tools     []any         `json:"tools,omitempty"` // those of the vendor
 	asked
 }
 

@@ -73,6 +73,32 @@ func askedOf(req *provider.Request) asked {
 	return a
 }
 
+// hosted is a tool that the vendor runs.
+type hosted struct {
+	Type    string   `json:"type"`
+	Name    string   `json:"name"`
+	Uses    int      `json:"max_uses,omitempty"`
+	Allowed []string `json:"allowed_domains,omitempty"`
+	Blocked []string `json:"blocked_domains,omitempty"`
+}
+
+// serverTypes are the versions of the vendor's tools that every model takes. Newer ones want code execution as well (SDK: WebSearchTool20250305,
+// WebFetchTool20250910, CodeExecutionTool20250825).
+var serverTypes = map[provider.ServerToolName]string{provider.WebSearch: "web_search_20250305", provider.WebFetch: "web_fetch_20250910",
+	provider.CodeExecution: "code_execution_20250825"}
+
+// servedTools are the tools that the vendor may run. Code is run without access to the internet, and has no limits.
+func servedTools(o provider.Options) (list []any) {
+	for _, name := range o.ServerTools {
+		t := hosted{Type: serverTypes[name], Name: string(name)}
+		if l := o.ServerLimits; l != nil && name != provider.CodeExecution {
+			t.Uses, t.Allowed, t.Blocked = l.MaxUses, l.AllowedDomains, l.BlockedDomains
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
 // formatOf is the schema of the answer, nil if none is asked for, and what of it is lost.
 func formatOf(req *provider.Request) (*format, []provider.Notice) {
 	if req.Options.Schema == nil || exchange.Withholds(req, wireAPI, "output_config") {

@@ -37,7 +37,7 @@ type body struct {
 	MaxTokens int             `json:"max_tokens"`
 	Stream    bool            `json:"stream"`
 	System    []block         `json:"system,omitempty"`
-	Tools     []tool          `json:"tools,omitempty"`
+	Tools     []any           `json:"tools,omitempty"` // hosted, then tool
 	Messages  []message       `json:"messages"`
 	Context   json.RawMessage `json:"context_management,omitempty"`
 	control
@@ -85,15 +85,20 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		b.System = []block{{Type: "text", Text: &req.System, Cache: h.mark}}
 	}
 	offered, reduced := schema.Tools(req.Tools, schema.Anthropic(), req.Model.ID)
+	var functions []tool
 	for _, t := range offered {
 		input := t.Schema
 		if len(input) == 0 {
 			input = json.RawMessage(`{"type":"object"}`)
 		}
-		b.Tools = append(b.Tools, tool{t.Name, t.Description, input, nil})
+		functions = append(functions, tool{t.Name, t.Description, input, nil})
 	}
-	if n := len(b.Tools); req.System == "" && n > 0 && !a.host.Plain { // the mark of a system prompt holds the tools as well
-		b.Tools[n-1].Cache = h.mark
+	if n := len(functions); req.System == "" && n > 0 && !a.host.Plain { // the mark of a system prompt holds the tools as well
+		functions[n-1].Cache = h.mark
+	}
+	b.Tools = servedTools(req.Options)
+	for _, t := range functions {
+		b.Tools = append(b.Tools, t)
 	}
 	own := &call{api: a, req: req, binding: a.host.takes(betaBinding), budget: b.Thinking != nil && b.Thinking.Budget > 0,
 		adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}

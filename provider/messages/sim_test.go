@@ -254,3 +254,29 @@ func TestServerToolsGoBack(t *testing.T) {
 		t.Errorf("refused: %+v", refused)
 	}
 }
+
+// TestServerToolsAreOffered: what the options ask for is in the request as the vendor takes it, and its results are counted and go back.
+func TestServerToolsAreOffered(t *testing.T) {
+	api, server := simulated(t)
+	history := []provider.Message{providertest.User("Find. [[sim: search=2 code=1]]")}
+	asked := provider.Options{ServerTools: []provider.ServerToolName{provider.WebSearch, provider.WebFetch, provider.CodeExecution},
+		ServerLimits: &provider.ServerToolLimits{MaxUses: 3, AllowedDomains: []string{"example.com"}}}
+	for range 2 {
+		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: model("claude-opus-5-5", always), Messages: history, Tools: providertest.ReadTool, Options: asked,
+			Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeEffort, Effort: provider.High}}}))
+		if reply.Err != nil {
+			t.Fatal(reply.Err)
+		}
+		if len(history) == 1 && (reply.Stop.Usage.Searches != 2 || !reply.Stop.Usage.Metered) {
+			t.Errorf("used %+v", reply.Stop.Usage)
+		}
+		history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks}, providertest.User("And now?"))
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
+	}
+	const want = `[{"type":"web_search_20250305","name":"web_search","max_uses":3,"allowed_domains":["example.com"]},{"type":"web_fetch_20250910","name":"web_fetch","max_uses":3,"allowed_domains":["example.com"]},{"type":"code_execution_20250825","name":"code_execution"},`
+	if body := string(server.Requests()[0].Body); !strings.Contains(body, want) {
+		t.Errorf("the request has the tools %s", body)
+	}
+}

@@ -177,6 +177,7 @@ func (r *reply) Finish() error {
 		return r.NoAnswer("usage: " + err.Error())
 	}
 	r.stop.Usage, r.stop.RawUsage = r.usage.usage(), raw
+	r.stop.Usage.Metered = slices.ContainsFunc(r.parts, func(p *part) bool { return strings.HasSuffix(p.kind, "code_execution"+resultSuffix) })
 	return r.End(r.stop)
 }
 

@@ -42,6 +42,7 @@ func (u *usage) usage() provider.Usage {
 		thought := provider.Tokens(n.Int())
 		sum.Reasoning = &thought
 	}
+	sum.Searches = provider.Tokens(gjson.ParseBytes(u.members["server_tool_use"]).Get("web_search_requests").Int())
 	for _, iteration := range gjson.ParseBytes(u.members["iterations"]).Array() {
 		if iteration.Get("type").Str == "compaction" {
 			sum = sum.With(counted(iteration.Get))

@@ -68,6 +68,35 @@ func askedOf(req *provider.Request) (a asked, lost []provider.Notice) {
 	return a, lost
 }
 
+// hosted is a tool that the vendor runs (SDK: WebSearchTool, Tool.CodeInterpreter).
+type hosted struct {
+	Type      string            `json:"type"`
+	Filters   *filters          `json:"filters,omitempty"`
+	Container map[string]string `json:"container,omitempty"`
+}
+
+type filters struct {
+	Allowed []string `json:"allowed_domains"`
+}
+
+// servedTools are the tools that the vendor may run, and the members by which their items show what came of them.
+func servedTools(o provider.Options) (list []any, shown []string) {
+	for _, name := range o.ServerTools {
+		switch name {
+		case provider.WebSearch:
+			t := hosted{Type: "web_search"}
+			if o.ServerLimits != nil && len(o.ServerLimits.AllowedDomains) > 0 {
+				t.Filters = &filters{o.ServerLimits.AllowedDomains}
+			}
+			list, shown = append(list, t), append(shown, "web_search_call.action.sources")
+		case provider.CodeExecution:
+			list, shown = append(list, hosted{Type: "code_interpreter", Container: map[string]string{"type": "auto"}}), append(shown, "code_interpreter_call.outputs")
+		case provider.WebFetch: // the options leave it out
+		}
+	}
+	return list, shown
+}
+
 // withhold takes out what a host has refused by name.
 func (a *asked) withhold(members []string) {
 	for _, member := range members {

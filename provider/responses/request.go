@@ -29,7 +29,7 @@ type body struct {
 	Model        string          `json:"model"`
 	Instructions string          `json:"instructions,omitempty"`
 	Input        []any           `json:"input"`
-	Tools        []tool          `json:"tools,omitempty"`
+	Tools        []any           `json:"tools,omitempty"` // hosted, then tool
 	Include      []string        `json:"include,omitempty"`
 	Store        bool            `json:"store"`
 	Stream       bool            `json:"stream"`
@@ -78,6 +78,9 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if req.Model.Thinking.Thinks() || !req.Model.Known {
 		b.Include = []string{"reasoning.encrypted_content"} // refused by models that do not think
 	}
+	var shown []string
+	b.Tools, shown = servedTools(req.Options)
+	b.Include = append(b.Include, shown...)
 	if a.host.Unpadded {
 		b.Options = &streamOptions{}
 	}

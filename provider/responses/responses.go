@@ -32,11 +32,13 @@ func (a *API) OptionsWire(req *provider.Request) (json.RawMessage, error) {
 	asked, _ := askedOf(req)
 	b := body{MaxOutput: req.Options.MaxOutput, asked: asked}
 	a.strip(req, &b)
-	return exchange.Encode(optionsWire{b.MaxOutput, b.asked})
+	tools, _ := servedTools(req.Options)
+	return exchange.Encode(optionsWire{b.MaxOutput, tools, b.asked})
 }
 
 type optionsWire struct {
-	MaxOutput int `json:"max_output_tokens,omitempty"`
+	MaxOutput int   `json:"max_output_tokens,omitempty"`
+	Tools     []any `json:"tools,omitempty"` // those of the vendor
 	asked
 }
 

@@ -79,3 +79,18 @@ func printed(outputs gjson.Result) string {
 	}
 	return b.String()
 }
+
+// charged is what the vendor charges for in addition to tokens: the searches, by its own count if it gives one, and containers. Pages that
+// are opened are not charged (docs: pricing).
+func (r *reply) charged(counted gjson.Result) (searches int, metered bool) {
+	for _, it := range r.items {
+		metered = metered || it.kind == "code_interpreter_call"
+		if it.kind == "web_search_call" && it.end.Get("action.type").Str == "search" {
+			searches++
+		}
+	}
+	if counted.Type == gjson.Number {
+		searches = provider.Tokens(counted.Int())
+	}
+	return searches, metered
+}

@@ -295,3 +295,50 @@ func TestLimitIsLowered(t *testing.T) {
 		t.Errorf("the next call: %v, %d requests", reply.Err, len(server.Requests()))
 	}
 }
+
+// TestServerToolsGoBack: items of the vendor's tools go back over turns, tool rounds and displays, and are counted. A model of another API's
+// results and a repair get them as text.
+func TestServerToolsGoBack(t *testing.T) {
+	server, open := simulated(t)
+	api := open("openai", "sk-1")
+	newest := model("gpt-6.1-sol", provider.ControlEffort, true)
+	served := provider.Options{ServerTools: []provider.ServerToolName{provider.WebSearch, provider.CodeExecution}}
+	var history []provider.Message
+	ask := func(text string) (last providertest.Reply) {
+		history = append(history, providertest.User(text))
+		last = providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: newest, Messages: history, Tools: providertest.ReadTool, Options: served,
+			Decision: control(provider.ModeEffort, provider.High, provider.Summarized)}))
+		if last.Err != nil {
+			t.Fatal(last.Err)
+		}
+		history = append(history, provider.Message{Role: provider.Assistant, Blocks: last.Blocks})
+		return last
+	}
+	first := ask("Find. [[sim: search=2 code=1]]")
+	var tools []provider.ServerTool
+	for _, b := range first.Blocks {
+		if tool, ok := b.(provider.ServerTool); ok {
+			tools = append(tools, tool)
+		}
+	}
+	if len(tools) != 3 || tools[0].Name != "web_search" || tools[0].Text != "1 page" || len(tools[0].Sources) != 1 || tools[2].Name != "code_execution" || tools[2].Text != "42" || !tools[2].Done {
+		t.Fatalf("the answer shows %+v", tools)
+	}
+	if u := first.Stop.Usage; u.Searches != 2 || !u.Metered {
+		t.Errorf("used %+v", u)
+	}
+	ask("And now? [[sim: search=1]]")
+	ask("Done.")
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
+	}
+	api = open("openai", "sk-2") // of another account
+	ask("Once more.")
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused for another account: %+v", refused)
+	}
+	list := server.Requests()
+	if body := string(list[len(list)-1].Body); strings.Contains(body, "web_search_call\"") || !strings.Contains(body, "[web_search ") {
+		t.Errorf("another account gets %s", body)
+	}
+}

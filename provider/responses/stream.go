@@ -120,6 +120,7 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 	if usage := response.Get("usage"); usage.IsObject() {
 		r.stop.Usage, r.stop.RawUsage = usageOf(usage), json.RawMessage(usage.Raw)
 		r.stop.Usage.Tier = response.Get("service_tier").Str
+		r.stop.Usage.Searches, r.stop.Usage.Metered = r.charged(response.Get("tool_usage.web_search.num_requests"))
 	}
 	if err := r.transformed(response.Get("input_transformations")); err != nil {
 		return err

@@ -10,5 +10,5 @@
 //   - every option that is asked for has exactly one outcome, and each outcome except "sent" says why;
 //   - what Resolve lets through is what the model takes in this call, with this level of thinking and these tools.
 //
-// Inside the package, files depend in one direction: page, resolve, sources, rules.
+// Inside the package, files depend in one direction: page, resolve, servertools, sources, rules.
 package options

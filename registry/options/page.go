@@ -28,6 +28,10 @@ var probes = []struct{ title, options string }{
 	{"flex", `{"service_tier":"flex"}`},
 	{"priority", `{"service_tier":"priority"}`},
 	{"cache 1h", `{"cache":"1h"}`},
+	{"search", `{"server_tools":["web_search"]}`},
+	{"search, tools", `{"server_tools":["web_search"]}`},
+	{"fetch", `{"server_tools":["web_fetch"]}`},
+	{"code", `{"server_tools":["code_execution"]}`},
 }
 
 // withTools reports whether a probe is of a request with tools.
@@ -96,7 +100,7 @@ func probe(m provider.Model, level provider.Level, title, options string) provid
 	if withTools(title) && m.Tools {
 		tools = []string{"read"}
 	}
-	return Resolve(Sources{Turn: o}.Ask(), m, d, tools).Outcomes[0]
+	return Resolve(Sources{Turn: o}.Ask(), m, d, Request{Tools: tools}).Outcomes[0]
 }
 
 // sourcesOf adds the sources of all rules that apply to a row, and the options that no source confirms.
@@ -123,7 +127,7 @@ names the reason. Below each table are the sources, and the options whose rules 
 nobody has tried them at the vendor. "off:" is the answer while thinking is off, if it differs from the one at the default level.
 
 The columns: an answer by a schema, the same in a request with tools, JSON without a schema, ` + "`tool_choice` `required` and `none`, " +
-		"`parallel_tools` `false`, `max_output_tokens`, `temperature` 0.5, `top_p` 0.5, `top_k`, `stop`, `seed`, `verbosity`, `service_tier` `flex` and `priority`, and `cache` `1h`" + `.
+		"`parallel_tools` `false`, `max_output_tokens`, `temperature` 0.5, `top_p` 0.5, `top_k`, `stop`, `seed`, `verbosity`, `service_tier` `flex` and `priority`, `cache` `1h`, and `server_tools` with `web_search`, the same in a request with tools, `web_fetch` and `code_execution`" + `.
 `)
 	catalog := registry.Default()
 	for _, v := range registry.Vendors() {

@@ -10,10 +10,16 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Resolve decides what becomes of the options of a call to a model, whose level of thinking is decided already. tools are the names of
-// the tools in the request. The decision's Effective is what an adapter sends; the caller fills in its Wire.
-func Resolve(asked provider.AskedOptions, m provider.Model, thinking provider.Decision, tools []string) provider.OptionDecision {
-	c := &call{model: m, tools: tools, takes: takes(m), effective: map[string]json.RawMessage{}}
+// Request is what a decision depends on in addition to the model and the level.
+type Request struct {
+	Tools    []string // the names of the client's and the daemon's
+	ReadOnly bool     // the session's tool mode is read: nothing but reading is allowed, and no vendor runs tools
+}
+
+// Resolve decides what becomes of the options of a call to a model, whose level of thinking is decided already. The decision's Effective
+// is what an adapter sends; the caller fills in its Wire.
+func Resolve(asked provider.AskedOptions, m provider.Model, thinking provider.Decision, req Request) provider.OptionDecision {
+	c := &call{model: m, tools: req.Tools, readOnly: req.ReadOnly, takes: takes(m), effective: map[string]json.RawMessage{}}
 	mode := thinking.Control
 	c.thinks = mode.Thinking() || mode.Mode == provider.ModeOmit && m.Thinking.OnByDefault()
 	c.budget = mode.Mode == provider.ModeBudget
@@ -57,6 +63,7 @@ func shown(s *provider.OutputSchema) json.RawMessage {
 type call struct {
 	model     provider.Model
 	tools     []string
+	readOnly  bool
 	takes     map[string]*accept
 	thinks    bool
 	budget    bool
@@ -90,6 +97,15 @@ func refused(why string) provider.OptionOutcome {
 // decide is the outcome of one option. Those of the output come first in Options, because others depend on its form.
 func (c *call) decide(name string, value json.RawMessage, asked provider.Options) provider.OptionOutcome {
 	a := c.accept(name)
+	switch name {
+	case "server_tools":
+		return c.serverTools(value, a, asked)
+	case "server_tool_limits":
+		if c.effective["server_tools"] == nil || len(asked.ServerTools) == 0 {
+			return refused("no tool of the vendor's is sent")
+		}
+		return c.send(name, value)
+	}
 	if why := c.sampling(name, a); why != "" {
 		return refused(why)
 	}
@@ -119,6 +135,23 @@ func (c *call) decide(name string, value json.RawMessage, asked provider.Options
 		return c.number(name, value, a)
 	}
 	return c.word(name, value, a)
+}
+
+func (c *call) serverTools(value json.RawMessage, a *accept, asked provider.Options) provider.OptionOutcome {
+	if len(asked.ServerTools) == 0 {
+		return c.send("server_tools", value)
+	}
+	if c.takes["server_tools"] == nil {
+		a = nil
+	}
+	taken, why := serverTools(a, c.readOnly, c.tools, asked)
+	switch {
+	case len(taken) == 0:
+		return refused(why)
+	case why != "":
+		return c.adjust("server_tools", taken, why)
+	}
+	return c.send("server_tools", value)
 }
 
 // sampling is why the row refuses a parameter of sampling, empty if it does not. The rules know values that stay valid while the model

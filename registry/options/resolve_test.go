@@ -3,6 +3,7 @@ package options
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
@@ -57,6 +58,19 @@ func TestInterplay(t *testing.T) {
 		{"mistral", "mistral-large-2512", provider.Off, nil, `{"temperature":2,"seed":7,"stop":["a","b","c","d","e"]}`,
 			[]string{"temperature adjusted 1.5", `stop adjusted ["a","b","c","d"]`, "seed sent 7"}},
 		{"moonshot", "kimi-k3", provider.High, nil, `{"temperature":1,"cache":"1h"}`, []string{"temperature refused ", "cache refused "}},
+		{"anthropic", "claude-opus-5", provider.High, []string{"web_fetch"}, `{"server_tools":["web_search","web_fetch","code_execution"],"server_tool_limits":{"max_uses":3,"blocked_domains":["a.example"]}}`,
+			[]string{`server_tools adjusted ["web_search"]`, `server_tool_limits sent {"max_uses":3,"blocked_domains":["a.example"]}`}},
+		{"anthropic", "claude-opus-5", provider.High, nil, `{"server_tools":[],"server_tool_limits":{"max_uses":3}}`, []string{`server_tools sent []`, "server_tool_limits refused "}},
+		{"openai", "gpt-5.6-sol", provider.High, []string{"read"}, `{"server_tools":["web_search","web_fetch","code_execution"]}`, []string{`server_tools adjusted ["web_search","code_execution"]`}},
+		{"openai", "gpt-5.6-sol", provider.High, nil, `{"server_tools":["web_fetch"]}`, []string{"server_tools refused "}},
+		{"openai", "gpt-5.6-sol", provider.High, nil, `{"server_tools":["web_search"],"server_tool_limits":{"max_uses":3}}`, []string{"server_tools refused ", "server_tool_limits refused "}},
+		{"openai", "gpt-5.6-sol", provider.High, nil, `{"server_tools":["web_search"],"server_tool_limits":{"allowed_domains":["a.example"]}}`,
+			[]string{`server_tools sent ["web_search"]`, `server_tool_limits sent {"allowed_domains":["a.example"]}`}},
+		{"gemini", "gemini-2.5-flash", provider.Off, []string{"read"}, `{"server_tools":["web_search"]}`, []string{"server_tools refused "}},
+		{"gemini", "gemini-2.5-flash", provider.Off, nil, `{"server_tools":["web_search","web_fetch"]}`, []string{`server_tools sent ["web_search","web_fetch"]`}},
+		{"gemini", "gemini-2.5-flash", provider.Off, nil, `{"output":"json","server_tools":["web_search"]}`, []string{`output sent "json"`, "server_tools refused "}},
+		{"gemini", "gemini-4-argon", provider.High, []string{"read"}, `{"server_tools":["web_search"],"server_tool_limits":{"allowed_domains":["a.example"]}}`, []string{"server_tools refused ", "server_tool_limits refused "}},
+		{"deepseek", "deepseek-v4-pro", provider.High, nil, `{"server_tools":["web_search"]}`, []string{"server_tools refused "}},
 		{"openrouter", "anthropic/claude-opus-5.5", provider.High, nil, `{"cache":"1h"}`, []string{`cache sent "1h"`}},
 	} {
 		m := catalog.Model(tt.provider, tt.model)
@@ -67,7 +81,7 @@ func TestInterplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := Resolve(Sources{Turn: parsed(t, tt.options)}.Ask(), m, d, tt.tools)
+		got := Resolve(Sources{Turn: parsed(t, tt.options)}.Ask(), m, d, Request{Tools: tt.tools})
 		var lines []string
 		for _, o := range got.Outcomes {
 			lines = append(lines, o.Option+" "+string(o.State)+" "+string(o.Effective))
@@ -123,6 +137,29 @@ func TestRules(t *testing.T) {
 					t.Errorf("%s %v: %s is adjusted, and nothing says why", r.API, r.Dialects, name)
 				}
 			}
+		}
+	}
+}
+
+// TestServerToolsRefusals: what refuses a vendor's tool says what is valid in its place, and nothing is sent in the mode read.
+func TestServerToolsRefusals(t *testing.T) {
+	for _, tt := range []struct {
+		provider, model, options, says string
+		request                        Request
+	}{
+		{"deepseek", "deepseek-v4-pro", `{"server_tools":["web_search"]}`, "Messages, Responses and Gemini have some of web_search, web_fetch, code_execution", Request{}},
+		{"openai", "gpt-5.6-sol", `{"server_tools":["web_fetch"]}`, "Messages and Gemini have web_fetch", Request{}},
+		{"openai", "gpt-5.6-sol", `{"server_tools":["web_search"],"server_tool_limits":{"max_uses":1}}`, "server_tool_limits.max_uses; it keeps: allowed_domains", Request{}},
+		{"anthropic", "claude-opus-5", `{"server_tools":["web_search"]}`, "tool mode is read", Request{ReadOnly: true}},
+	} {
+		m := registry.Default().Model(tt.provider, tt.model)
+		d, err := registry.Resolve(registry.Ask{}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Resolve(Sources{Session: parsed(t, tt.options)}.Ask(), m, d, tt.request)
+		if o := got.Outcomes[0]; o.State != provider.OptionRefused || !strings.Contains(o.Why, tt.says) || len(got.Effective.ServerTools) != 0 {
+			t.Errorf("%s %s: %+v", tt.model, tt.options, o)
 		}
 	}
 }

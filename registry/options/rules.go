@@ -35,6 +35,8 @@ type accept struct {
 	Instead map[string]string   `json:"instead"` // a word that is taken in place of another one
 	Form    provider.OutputForm `json:"form"`    // of structured output
 	Why     string              `json:"why"`     // a value is adjusted
+	Lacks   map[string]string   `json:"lacks"`   // why a tool of the vendor is not taken, by its name
+	Limits  []string            `json:"limits"`  // on the vendor's tools that the API keeps
 
 	// What counts instead, the first that applies: where tools are in the request, where structured output is asked for by the vendor's
 	// parameter, where the model thinks by a budget, and where it thinks.

@@ -501,6 +501,8 @@ export type Options = {
 	verbosity?: Verbosity;
 	service_tier?: ServiceTier;
 	cache?: CacheTime;
+	server_tools?: ServerToolName[];
+	server_tool_limits?: ServerToolLimits;
 };
 
 export type Origin = {
@@ -583,6 +585,7 @@ export type Price = {
 	changes?: PriceChange[];
 	peak?: PeakHours;
 	service_tiers?: Record<string, number>;
+	web_search?: number;
 };
 
 export type PriceChange = {
@@ -731,6 +734,14 @@ export type ServerToolBlock = {
 	truncated?: boolean;
 };
 
+export type ServerToolLimits = {
+	max_uses?: number;
+	allowed_domains?: string[];
+	blocked_domains?: string[];
+};
+
+export type ServerToolName = "web_search" | "web_fetch" | "code_execution";
+
 export type ServiceTier = "auto" | "standard" | "flex" | "priority";
 
 export type Session = {
@@ -779,6 +790,8 @@ export type SessionOptions = {
 	verbosity?: Verbosity;
 	service_tier?: ServiceTier;
 	cache?: CacheTime;
+	server_tools?: ServerToolName[];
+	server_tool_limits?: ServerToolLimits;
 	keep_alive?: string;
 	on_other_model?: OtherModel;
 	fallbacks?: FallbackModel[];
@@ -941,6 +954,7 @@ export type Usage = {
 	cache_write_1h_tokens?: number;
 	estimated: boolean;
 	cost?: Cost;
+	web_searches?: number;
 	premium_requests?: number;
 	context?: Context;
 };

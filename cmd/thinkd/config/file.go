@@ -100,6 +100,7 @@ type filePrice struct {
 	Peak    *filePeak    `toml:"peak"`
 
 	ServiceTiers map[string]float64 `toml:"service_tiers"` // factors
+	WebSearch    float64            `toml:"web_search"`    // per thousand searches
 }
 
 type fileTier struct {
@@ -133,7 +134,7 @@ type filePeak struct {
 
 func (p filePrice) price() *provider.Price {
 	price := &provider.Price{Rates: provider.Rates{Input: p.Input, Output: p.Output, CachedInput: p.CachedInput, CacheWrite: p.CacheWrite, CacheWriteLong: p.CacheWriteLong},
-		Tiers: priceTiers(p.Tiers), ServiceTiers: p.ServiceTiers}
+		Tiers: priceTiers(p.Tiers), ServiceTiers: p.ServiceTiers, WebSearch: p.WebSearch}
 	for _, c := range p.Changes {
 		price.Changes = append(price.Changes, provider.PriceChange{From: c.From, Tiers: priceTiers(c.Tiers),
 			Rates: provider.Rates{Input: c.Input, Output: c.Output, CachedInput: c.CachedInput, CacheWrite: c.CacheWrite, CacheWriteLong: c.CacheWriteLong}})

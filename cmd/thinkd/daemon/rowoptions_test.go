@@ -26,6 +26,9 @@ var optionSets = []struct {
 	{`{"tool_choice":"none","cache":"5m"}`, true},
 	{`{"output_schema":{"name":"verdict","schema":{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":false}}}`, false},
 	{`{"output":"json"}`, false},
+	{`{"server_tools":["web_search","web_fetch","code_execution"]}`, false},
+	{`{"server_tools":["code_execution","web_search"],"server_tool_limits":{"allowed_domains":["example.com"]}}`, true},
+	{`{"server_tools":["web_search"],"server_tool_limits":{"max_uses":2}}`, true},
 }
 
 // TestOptionsOfEachRow sends every option to every row of the catalog, with thinking on and off: the strict stand-in of the vendor takes
@@ -76,7 +79,7 @@ func tryOptions(t *testing.T, p provider.Provider, m provider.Model, level provi
 		names = []string{"read"}
 		req.Tools = []provider.Tool{{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}
 	}
-	decided := options.Resolve(options.Sources{Turn: asked}.Ask(), m, d, names)
+	decided := options.Resolve(options.Sources{Turn: asked}.Ask(), m, d, options.Request{Tools: names})
 	req.Options = decided.Effective
 	where := fmt.Sprintf("%s, tools %v, %s", level, tools, text)
 	if decided.Form == provider.OutputTool {

@@ -43,6 +43,7 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 	if parts == nil {
 		parts = c.opened(a.Compose(c.ask))
 	}
+	parts = withResults(seed.String(), parts)
 	if a.Stop == "pause_turn" {
 		// A pause always follows a call of the vendor's own tool: from that, the next request knows what it continues.
 		parts = append(parts[:len(parts):len(parts)], sim.Part{Kind: sim.ServerCall, Name: "web_search", Input: json.RawMessage(`{"query":"the simulator"}`)})
@@ -292,6 +293,7 @@ func (r *reply) content(b *part) any {
 func (r *reply) usage() map[string]any {
 	u := r.inputUsage()
 	u["output_tokens"] = r.output
+	u["server_tool_use"] = map[string]any{"web_search_requests": r.searches(), "web_fetch_requests": 0}
 	u["output_tokens_details"] = map[string]any{"thinking_tokens": r.thought}
 	if r.call.edits.due { // no other count includes its tokens [SDK: BetaUsage.iterations]
 		u["iterations"] = []any{
@@ -347,4 +349,14 @@ func citations(pages []sim.Page) (list []any) {
 		list = append(list, map[string]any{"type": "web_search_result_location", "url": page.URL, "title": page.Title, "cited_text": page.Quote, "encrypted_index": "sim"})
 	}
 	return list
+}
+
+// searches is the number of searches in an answer. [SDK: ServerToolUsage]
+func (r *reply) searches() (n int) {
+	for _, b := range r.blocks {
+		if b.Kind == sim.ServerCall && b.Name == "web_search" {
+			n++
+		}
+	}
+	return n
 }

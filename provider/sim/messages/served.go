@@ -2,6 +2,7 @@ package messages
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider/sim"
@@ -24,12 +25,67 @@ func (c *call) found() []sim.Part {
 	if last.role != "assistant" || end.kind != "server_tool_use" || end.m["name"] != "web_search" {
 		return nil
 	}
-	raw, err := json.Marshal(map[string]any{"type": "web_search_tool_result", "tool_use_id": id, "content": []any{map[string]any{
-		"type": "web_search_result", "url": pageURL, "title": pageTitle, "encrypted_content": sealOf(id, pageURL, pageTitle), "page_age": nil}}})
-	if err != nil {
-		panic(err) // texts alone
+	return []sim.Part{{Kind: sim.Raw, Raw: sim.JSON(searchResult(id))}}
+}
+
+// hostedUse are the names that scripts have for the vendor's tools, by the beginning of their types.
+var hostedUse = map[string]string{"web_search_": "web_search", "web_fetch_": "web_fetch", "code_execution_": "code_execution"}
+
+// readHosted checks a tool that the vendor runs. Tools that it only defines, such as its editor, are not checked. [docs: web-search-tool,
+// web-fetch-tool, code-execution-tool]
+func (c *call) readHosted(f *strict.Object, path, kind, name string) error {
+	for prefix, want := range hostedUse {
+		if !strings.HasPrefix(kind, prefix+"20") {
+			continue
+		}
+		if name != want {
+			return invalid("%s.%s.name: Input should be '%s'", path, kind, want)
+		}
+		if want != "code_execution" {
+			n, given := f.Integer("max_uses", false)
+			allowed, blocked := f.List("allowed_domains"), f.List("blocked_domains")
+			switch {
+			case given && n < 1:
+				return invalid("%s.%s.max_uses: Input should be greater than 0", path, kind)
+			case len(allowed) > 0 && len(blocked) > 0:
+				return invalid("%s.%s: only one of `allowed_domains` and `blocked_domains` may be set", path, kind)
+			}
+		}
+		for _, known := range []string{"user_location", "allowed_callers", "cache_control", "defer_loading", "strict", "citations", "max_content_tokens", "url_sources"} {
+			f.Take(known)
+		}
+		c.ask.Served = append(c.ask.Served, want)
+		return f.Done()
 	}
-	return []sim.Part{{Kind: sim.Raw, Raw: raw}}
+	return nil
+}
+
+// withResults puts the result behind each call of the vendor's tools, except a last one, at which an answer is paused.
+func withResults(id string, parts []sim.Part) (all []sim.Part) {
+	for i, p := range parts {
+		if p.Kind == sim.ServerCall && p.ID == "" {
+			p.ID = fmt.Sprintf("srvtoolu_%s%d", id, i)
+		}
+		var result map[string]any
+		switch {
+		case p.Kind != sim.ServerCall:
+		case p.Name == "code_execution":
+			p.Name, p.Input = "bash_code_execution", json.RawMessage(`{"command":"echo 42"}`)
+			result = map[string]any{"type": "bash_code_execution_tool_result", "tool_use_id": p.ID, "content": map[string]any{
+				"type": "bash_code_execution_result", "stdout": "42\n", "stderr": "", "return_code": 0, "content": []any{}}}
+		default:
+			result = searchResult(p.ID)
+		}
+		if all = append(all, p); result != nil {
+			all = append(all, sim.Part{Kind: sim.Raw, Raw: sim.JSON(result)})
+		}
+	}
+	return all
+}
+
+func searchResult(id string) map[string]any {
+	return map[string]any{"type": "web_search_tool_result", "tool_use_id": id, "content": []any{map[string]any{
+		"type": "web_search_result", "url": pageURL, "title": pageTitle, "encrypted_content": sealOf(id, pageURL, pageTitle), "page_age": nil}}}
 }
 
 // isResult reports whether a block is the result of a tool that the vendor ran.

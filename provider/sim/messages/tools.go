@@ -98,6 +98,8 @@ func (c *call) readTool(path string, v any) error {
 		}
 	} else if !serverTool().MatchString(kind) {
 		return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", path, kind)
+	} else if err := c.readHosted(f, path, kind, name); err != nil {
+		return err
 	}
 	c.tools[name] = schema
 	if f.Members["defer_loading"] != true {
