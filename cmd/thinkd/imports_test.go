@@ -102,6 +102,7 @@ var allowed = map[string][]string{
 		"cmd/thinkd/config", "cmd/thinkd/daemon/systemd", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/durable", "provider/login",
 		"provider/vendors", "registry", "rpc", "rpc/acp", "rpc/conn", "rpc/door", "rpc/service", "session", "session/blob", "session/bolt", "session/ephemeral"},
 	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "provider", "provider/login", "provider/vendors", "rpc", "rpc/door", "session/bolt"},
+	"cmd/thinkd/completion":     {"cmd/thinkd/printable"},
 	"cmd/thinkd/models":         {"provider", "registry"},
 	"cmd/thinkd/fellback":       {"rpc/conn"},
 	"cmd/thinkd/parked":         {"cmd/thinkd/costs", "rpc/conn"},

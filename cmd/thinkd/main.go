@@ -127,6 +127,9 @@ func (p *program) command(args []string) *cobra.Command {
 	for _, c := range commands {
 		root.AddCommand(c.build())
 	}
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		p.completeAll(root)
+	}
 	return root
 }
 

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/buildinfo"
+	"github.com/thinkd/thinkd/cmd/thinkd/completion"
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/cmd/thinkd/watch"
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/door"
 )
 
@@ -188,6 +190,46 @@ func meant(cmd *cobra.Command, name, before string) string {
 		return ""
 	}
 	return "\n\nDid you mean this?\n\t" + before + strings.Join(list, "\n\t"+before) + "\n"
+}
+
+// completeAll lets shells complete the flags and arguments of a command, and of those below it, that name what the daemon lists.
+func (p *program) completeAll(cmd *cobra.Command) {
+	values := func(kind completion.Kind) cobra.CompletionFunc {
+		return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			link, _, err := p.options.Connect(cmd.Context())
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			defer link.Close()
+			list, err := completion.Values(kind, link.Call)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			return list, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	for _, flag := range []string{"model", "session", "agent", "provider"} {
+		if cmd.Flags().Lookup(flag) != nil {
+			if err := cmd.RegisterFlagCompletionFunc(flag, values(completion.Of(flag))); err != nil {
+				panic(err) // the flag has other values already
+			}
+		}
+	}
+	if cmd.Flags().Lookup("thinking") != nil && cmd.Name() != "export" { // there it is a switch
+		complete(cmd, "thinking", provider.Level("").Words()...)
+	}
+	if kind := completion.OfArgument(cmd.Use); kind != "" && cmd.ValidArgsFunction == nil {
+		find, several := values(kind), strings.HasSuffix(cmd.Use, "...")
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 && !several {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			return find(cmd, args, word)
+		}
+	}
+	for _, c := range cmd.Commands() {
+		p.completeAll(c)
+	}
 }
 
 // complete names the values of a flag for the completion of shells.
