@@ -21,7 +21,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-var optionWalks = flag.Int("optionwalks", 2, "how many sessions TestOptionWalks leads through 20 turns each")
+var optionWalks = flag.Int("optionwalks", 1, "how many sessions TestOptionWalks leads through 20 turns each")
 
 // wireAPIs are those that each walk has a model of.
 var wireAPIs = []string{"messages", "responses", "chat", "gemini", "ollama"}
