@@ -408,4 +408,26 @@ func TestParked(t *testing.T) {
 	if out := c.ready(400, plain); len(out) != 4 || out[1] != "> Later." || !strings.HasPrefix(out[3], "‖ Parked since ") || c.parked == nil {
 		t.Errorf("attached: %q", out)
 	}
+
+	// What happened next to the messages is shown in its place.
+	c, a = newConversation(), attached{}
+	if err := json.Unmarshal([]byte(`{"session":{"session_id":"S"},"messages":[{"id":"m","turn_id":"T","role":"user","content":[{"type":"text","text":"Now."}]},{"id":"n","turn_id":"T","role":"assistant","content":[{"type":"text","text":"Yes."}]}],
+		"steps":[{"turn_id":"T","after":"m","ts":2,"fell_back":{"from":{"provider":"a","id":"b","thinking_level":"low"},"to":{"provider":"c","id":"d","thinking_level":"low"},"why":"auth","error":{"code":1004,"message":"a: no key"}}},
+		{"turn_id":"T","after":"m","ts":3,"parked":{"why":"budget","since":2,"resumes":"on_request","spending":{"limit":"ask_above","most":1,"next":2}},"by":"client"},
+		{"turn_id":"T","after":"m","ts":4,"parked":{"why":"approval","since":3,"resumes":"on_request"}},
+		{"turn_id":"T","after":"n","ts":5,"parked":{"why":"quota","since":4,"resumes":"automatically"}}]}`), &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.attach(a, now); err != nil {
+		t.Fatal(err)
+	}
+	out := strings.Join(c.ready(400, plain), "\n")
+	order := []string{"> Now.", "! a failed: no key. This turn runs on c/d, thinking low.", "the prompt was expensive.", "Yes.", "the provider takes no more requests for now."}
+	for _, text := range order {
+		_, rest, ok := strings.Cut(out, text)
+		if !ok {
+			t.Fatalf("no %q behind the one before it: %q", text, out)
+		}
+		out = rest
+	}
 }

@@ -241,6 +241,16 @@ func (c *conversation) showPlan() {
 	c.note("%s", b.String())
 }
 
+// stepped shows a step of the log.
+func (c *conversation) stepped(s pastStep, now time.Time) {
+	switch {
+	case s.Switch != nil:
+		c.add(warned, "", s.Switch.Text())
+	case s.Parked != nil && s.Parked.Why != "approval": // the question says so
+		c.note("%s", s.Parked.Past(s.Time, now))
+	}
+}
+
 // answered takes in which model answers, if that is known.
 func (c *conversation) answered(by *served) {
 	if by != nil {
@@ -405,9 +415,17 @@ func (c *conversation) attach(a attached, now time.Time) error {
 	if a.More && len(a.Messages) > 0 {
 		c.note("earlier messages: thinkd sessions show %s", c.id)
 	}
+	next := func(of func(pastStep) bool) { // steps are in order
+		for len(a.Steps) > 0 && of(a.Steps[0]) {
+			c.stepped(a.Steps[0], now)
+			a.Steps = a.Steps[1:]
+		}
+	}
 	history := func(list []message) {
 		for _, m := range list {
+			next(func(s pastStep) bool { return s.After == "" && s.Turn == m.Turn })
 			c.history(m)
+			next(func(s pastStep) bool { return s.After == m.ID })
 			for _, s := range a.Summaries {
 				if s.Behind == m.ID {
 					c.note("%s", s.head())

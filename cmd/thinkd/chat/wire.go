@@ -130,6 +130,15 @@ type message struct {
 	Served     *served `json:"served"`
 }
 
+// pastStep is what happened next to a message of a turn. One of Switch and Parked is set.
+type pastStep struct {
+	Turn   string           `json:"turn_id"`
+	After  string           `json:"after"` // the message before it; empty: none of the turn is
+	Time   int64            `json:"ts"`
+	Switch *fellback.Switch `json:"fell_back"`
+	Parked *parked.Turn     `json:"parked"`
+}
+
 // attached is the answer of session/attach.
 type attached struct {
 	Session summary `json:"session"`
@@ -145,6 +154,8 @@ type attached struct {
 		shortened
 		Behind string `json:"after"` // the message that was said last before it
 	} `json:"summaries"`
+
+	Steps []pastStep `json:"steps"`
 
 	Open *struct {
 		Turn     string       `json:"turn_id"`

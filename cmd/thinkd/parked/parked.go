@@ -22,11 +22,7 @@ type Turn struct {
 
 // Text is a sentence about why the turn is parked, and one about when it resumes. Times are those of the location of now.
 func (t Turn) Text(now time.Time) string {
-	why := map[string]string{"quota": "the provider takes no more requests for now", "outage": "the provider cannot be reached, or is overloaded",
-		"approval": "a question waits for an answer", "client": "the prompt is for a later time", "budget": "a limit for money is reached"}[t.Why]
-	if why == "" {
-		why = t.Why // of a later version
-	}
+	why := t.why()
 	if t.Spending != nil {
 		why = t.Spending.Question()
 	}
@@ -34,6 +30,23 @@ func (t Turn) Text(now time.Time) string {
 		why += " (" + t.Error.Message + ")"
 	}
 	return fmt.Sprintf("Parked since %s: %s. It %s.", clock(t.Since, now), why, t.When(now))
+}
+
+func (t Turn) why() string {
+	if t.Spending != nil && t.Spending.OfPrompt() {
+		return "the prompt was expensive"
+	}
+	why := map[string]string{"quota": "the provider takes no more requests for now", "outage": "the provider cannot be reached, or is overloaded",
+		"approval": "a question waits for an answer", "client": "the prompt is for a later time", "budget": "a limit for money is reached"}[t.Why]
+	if why == "" {
+		return t.Why // of a later version
+	}
+	return why
+}
+
+// Past says why the turn was parked, and until when. Times are those of the location of now.
+func (t Turn) Past(ended int64, now time.Time) string {
+	return fmt.Sprintf("Parked from %s to %s: %s.", clock(t.Since, now), clock(ended, now), t.why())
 }
 
 // When says when the turn resumes: "resumes automatically at 15:00".

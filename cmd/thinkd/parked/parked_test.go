@@ -33,4 +33,13 @@ func TestText(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
+	for want, turn := range map[string]Turn{
+		"Parked from 14:02 to 15:00: the provider takes no more requests for now.": {"quota", since, until, "automatically", &conn.Error{Message: "anthropic: status 429"}, nil},
+		"Parked from 14:02 to 15:00: a limit for money is reached.":                {"budget", since, 0, "on_request", nil, &costs.Spending{Limit: "max_day_cost"}},
+		"Parked from 14:02 to 15:00: the prompt was expensive.":                    {"budget", since, 0, "on_request", nil, &costs.Spending{Limit: "ask_above"}},
+	} {
+		if got := turn.Past(until, now); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
 }
