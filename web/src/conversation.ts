@@ -1,4 +1,5 @@
 import { RpcError, type Block, type Client, type Message, type Methods, type Session, type SessionUpdate, type Step, type Summary, type Update } from "../../clients/typescript/src/index.js";
+import type { Branches } from "./branch.js";
 import { byId, h, say } from "./dom.js";
 import { runHere } from "./demo.js";
 import { Divider, type Kept } from "./summary.js";
@@ -35,6 +36,7 @@ export class Conversation {
 	private waiting: Summary[] = []; // whose place is not loaded yet
 	private readonly steps = new Map<string, Step[]>(); // that are not shown yet, by the message before them, or by their turn if there is none
 	private oldest: string | undefined; // message; undefined when all are shown
+	private branchesOf: ((after: string) => Branches | undefined) | undefined;
 	private held: Message[] = []; // of a turn whose beginning is not loaded yet
 	private fetching = false;
 	private following = true;
@@ -78,6 +80,32 @@ export class Conversation {
 	content(turn: string): Block[] | undefined {
 		const blocks = this.turns.get(turn)?.blocks();
 		return blocks?.length ? blocks : undefined;
+	}
+
+	/** The id of the prompt of a turn, and of the last message before it; undefined: that is not loaded. */
+	around(turn: string): { prompt: string; after: string } | undefined {
+		const t = this.turns.get(turn);
+		const after = this.behind().find(([id]) => id === turn)?.[1];
+		return t && after !== undefined ? { prompt: t.prompted, after } : undefined;
+	}
+
+	/** Shows the branches of all prompts, also of those that are loaded later; undefined: there are none. */
+	branches(of: ((after: string) => Branches | undefined) | undefined): void {
+		if (!of && !this.branchesOf) return;
+		this.branchesOf = of;
+		for (const [id, after] of this.behind()) this.turns.get(id)?.branches(after === undefined ? undefined : of?.(after));
+	}
+
+	/** The turns in order, each with the last message before it; empty: there is none, undefined: it is not loaded. */
+	private behind(): [turn: string, after: string | undefined][] {
+		let after = this.oldest === undefined && this.held.length === 0 ? "" : undefined;
+		return [...this.list.children].flatMap((el) => {
+			const t = this.turns.get((el as HTMLElement).dataset["turn"] ?? "");
+			if (!t) return [];
+			const place: [string, string | undefined] = [t.id, after];
+			if (t.over) after = t.last;
+			return [place];
+		});
 	}
 
 	/** The texts of the shown prompts, the newest last. */
@@ -406,6 +434,7 @@ export class Conversation {
 		if (above) this.list.prepend(fragment);
 		else this.list.append(fragment);
 		this.divide(summaries);
+		if (above) this.branches(this.branchesOf);
 	}
 
 	private endOf(messages: Message[]): void {

@@ -3,6 +3,7 @@
 import { Client, webSocket, type Block, type Message, type Methods, type State, type Summary } from "../../clients/typescript/src/index.js";
 import { coded } from "./approval.js";
 import { Asides } from "./aside.js";
+import { branch, branched, branchesOf } from "./branch.js";
 import { Composer, type How } from "./composer.js";
 import { attach, Conversation, type Running } from "./conversation.js";
 import { demoTool } from "./demo.js";
@@ -225,6 +226,11 @@ class App {
 			nameOf: (m) => this.picker.model(full(m))?.name ?? m.id,
 			fork: (message) => void this.fork(message),
 			again: (content) => void this.prompt({ content: sendable(content) }),
+			edit: async (turn, content) => {
+				const place = this.conversation?.around(turn);
+				if (!place || !this.info) throw new Error("The messages before this prompt are not loaded.");
+				this.go(await branch(this.client, this.info, place.prompt, place.after, sendable(content)));
+			},
 			continue: async () => {
 				await this.client.call("session/continue", { session_id: session.id }).catch((e: Error) => say(e.message));
 			},
@@ -283,6 +289,7 @@ class App {
 				notify(this.info?.title || "thinkd", text, session.id);
 			},
 		});
+		this.branches();
 		this.asides.show(session.id);
 		this.composer.at(session.id);
 		this.setup.show();
@@ -341,10 +348,18 @@ class App {
 			say("The session was deleted");
 			return;
 		}
-		this.info = { ...(this.info as Info), ...change };
+		const metadata = { ...this.info?.metadata, ...change.metadata };
+		this.info = { ...(this.info as Info), ...change, metadata };
+		this.branches();
 		this.setup.show();
 		this.title();
 		this.choice();
+	}
+
+	/** Shows which prompts have branches. */
+	private branches(): void {
+		const { info } = this;
+		this.conversation?.branches(info?.session_id && branched(info) ? (after) => branchesOf(this.client, info, after, (id) => this.go(id)) : undefined);
 	}
 
 	private title(): void {

@@ -2,6 +2,7 @@ import type { Block, Message, Notifications, Step } from "../../clients/typescri
 import { Answer } from "./answer.js";
 import { fileView } from "./attach.js";
 import type { Question, Ruling } from "./approval.js";
+import { branchLine, editForm, type Branches } from "./branch.js";
 import { copy, h, iconButton, say } from "./dom.js";
 import { fellBack, type Fell } from "./fell.js";
 import { troubleCard, type Ways } from "./failure.js";
@@ -26,6 +27,8 @@ export interface Acts extends Ways {
 	nameOf(model: { provider: string; id: string }): string;
 	fork(messageId: string): void;
 	again(content: Block[]): void;
+	/** Sends another prompt in place of one, in a fork. */
+	edit(turnId: string, content: Block[]): Promise<void>;
 	continue(): Promise<void>;
 	/** What continuing the last turn with a model would do. */
 	preview(model: { provider: string; id: string }): Promise<Preview>;
@@ -60,6 +63,7 @@ export class Turn {
 	private readonly times = { think: 0, tool: 0, void: 0 };
 	private content: Block[] = [];
 	private promptId = "";
+	private line: HTMLElement | undefined; // of branches
 	private lastMessage = "";
 	private model: { provider: string; id: string } | undefined;
 	private first: { provider: string; id: string } | undefined; // that was asked for, if the turn went on with another model
@@ -83,6 +87,32 @@ export class Turn {
 		this.promptId = id;
 		this.fill(this.said, content);
 		this.el.hidden = waits;
+	}
+
+	/** The id of the prompt. */
+	get prompted(): string {
+		return this.promptId;
+	}
+
+	/** The last message of the turn. */
+	get last(): string {
+		return this.lastMessage || this.promptId;
+	}
+
+	/** Shows the place of the prompt among its branches. */
+	branches(b: Branches | undefined): void {
+		this.line?.remove();
+		this.line = b && branchLine(b);
+		if (this.line) this.said.after(this.line);
+	}
+
+	/** The prompt can be edited in its place. What it has besides text stays. */
+	private edit(): void {
+		const rest = this.content.filter((b) => b.type !== "text");
+		const done = () => this.fill(this.said, this.content);
+		const form = editForm(this.asked(), (text) => this.acts.edit(this.id, [...rest, { type: "text", text }]), done);
+		this.said.replaceChildren(...rest.map((b) => shown(b)), form);
+		form.querySelector("textarea")?.focus();
 	}
 
 	/** A prompt that steered this turn. */
@@ -413,6 +443,7 @@ export class Turn {
 			...facts.map((f) => h("span", {}, f)),
 			h("span", { class: "acts" }, ...(this.promptId ? [this.pinButton()] : []), copier,
 				...(this.lastMessage ? [iconButton("fork", "Fork from here", () => this.acts.fork(this.lastMessage))] : []),
+				...(this.promptId && this.content.length ? [iconButton("pen", "Edit the prompt", () => this.edit())] : []),
 				...(this.content.length ? [iconButton("redo", "Ask again", () => this.acts.again(this.content))] : [])),
 		);
 		this.foot.hidden = false;
