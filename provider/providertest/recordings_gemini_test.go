@@ -31,9 +31,12 @@ var geminiReader = reader{
 	input:     []string{"promptTokenCount"},
 	output:    []string{"candidatesTokenCount"},
 	reasoning: []string{"thoughtsTokenCount"},
-	// A signature on nothing but empty text.
+	// A signature on nothing but empty text, and a search that only the metadata tell of.
 	unseen: func(b provider.Block) bool {
 		parts := gjson.ParseBytes(provider.StateOf(b).Data)
+		if provider.KindOf(b) == provider.KindServerTool && len(parts.Array()) == 0 { // of metadata, not of a part
+			return true
+		}
 		return provider.KindOf(b) == provider.KindOpaque && parts.Get("0.text").Exists() && parts.Get("0.text").Str == ""
 	},
 }
