@@ -68,6 +68,20 @@ func TestCountedPrompt(t *testing.T) {
 	}
 }
 
+// A prompt that is mostly new, and one that loses much thinking, is an estimate although the vendor counted the one before.
+func TestDoubtfulCount(t *testing.T) {
+	f := marked()
+	f.Pieces = prompt(4000, 2000, 4000, 800, 1200)
+	if q := Make(f); q.Counted || q.Input != 3000+500+360 {
+		t.Errorf("a long prompt: %+v", q)
+	}
+	f = marked()
+	f.Before.Returned, f.Before.Removed, f.Before.Thinking = 0, 1000, 1000
+	if q := Make(f); q.Counted {
+		t.Errorf("much thinking is removed: %+v", q)
+	}
+}
+
 func TestCacheStates(t *testing.T) {
 	for _, tc := range []struct {
 		state  provider.CacheState
