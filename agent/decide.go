@@ -242,7 +242,7 @@ func (cfg Config) decideFor(set session.Settings, o session.Override, kept func(
 	if cfg.Defaults != nil {
 		from.Provider = cfg.Defaults(ref.Provider)
 	}
-	c.asked = options.Sources{Turn: o.Options.Or(), Session: set.Asked(), Agent: set.Agent.Options.Or(), Config: cfg.Options}.Ask()
+	c.asked = options.Sources{Turn: o.Options.Or(), Session: set.Asked(), Agent: set.Agent.Options.Or(), Config: cfg.Options, Model: c.model.Options.Or()}.Ask()
 	var err error
 	if c.decision, err = registry.Resolve(from.Ask(), c.model); err != nil {
 		return c, err

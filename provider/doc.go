@@ -18,7 +18,7 @@
 //
 // This package imports no other package of the project.
 //
-// Inside the package, files depend in one direction: cost and words, then cache, secret, served and usage, then price, model,
-// then citation, keepalive, lister and options, then message, then event and media, then provider, and at the top conversion, errors and
+// Inside the package, files depend in one direction: cost and words, then options, secret, served and usage, then price, model,
+// then citation, keepalive and lister, then message, then cache, event and media, then provider, and at the top conversion, errors and
 // unfinished.
 package provider

@@ -3,9 +3,7 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -98,17 +96,6 @@ type ToolCall struct {
 	Invalid string
 	State   State
 }
-
-// MaxToolName is the number of characters that the name of a tool may have: 64 at OpenAI and Gemini, and 128 at Anthropic.
-const MaxToolName = 64
-
-// ValidToolName reports whether every vendor accepts the name of a tool. Gemini does not accept a digit or a dash in front
-// (docs: tool use; function calling).
-func ValidToolName(name string) bool {
-	return len(name) <= MaxToolName && toolName().MatchString(name)
-}
-
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`) })
 
 // ToolResult answers the ToolCall with the same ID.
 type ToolResult struct {

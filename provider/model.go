@@ -236,6 +236,7 @@ type Model struct {
 	Tools     bool         `json:"tools,omitempty"`
 	Sampling  SamplingRule `json:"sampling,omitempty"`
 	Prefill   PrefillRule  `json:"prefill,omitempty"`
+	Options   *Options     `json:"options,omitempty"`            // defaults, where no other place states an option; nil: none
 	Price     *Price       `json:"price,omitempty"`              // nil: not known
 	Premium   *float64     `json:"premium_multiplier,omitempty"` // premium requests that a prompt counts as on a plan that counts them; nil: not known
 	Lifecycle *Lifecycle   `json:"lifecycle,omitempty"`          // nil: not known
@@ -347,24 +348,6 @@ const (
 // Words lists all sources.
 func (RowSource) Words() []string {
 	return Words(FromConfig, FromLive, FromRefreshed, FromCatalog, FromFamily, FromNobody)
-}
-
-// Source says who asked for a level.
-type Source string
-
-const (
-	SourceTurn     Source = "turn"
-	SourceSession  Source = "session"
-	SourceAgent    Source = "agent"
-	SourceConfig   Source = "config"
-	SourceProvider Source = "provider"
-	SourceModel    Source = "model" // nobody: the row's default
-	SourceUnset    Source = "unset" // nobody, and there is no row
-)
-
-// Words lists all sources.
-func (Source) Words() []string {
-	return Words(SourceTurn, SourceSession, SourceAgent, SourceConfig, SourceProvider, SourceModel, SourceUnset)
 }
 
 // Reason says why the effective level is what it is.

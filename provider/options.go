@@ -81,6 +81,17 @@ func (c ToolChoice) Tool() string {
 // Forces reports whether a tool must be called.
 func (c ToolChoice) Forces() bool { return c == ChooseRequired || c.Tool() != "" }
 
+// MaxToolName is the number of characters that the name of a tool may have: 64 at OpenAI and Gemini, and 128 at Anthropic.
+const MaxToolName = 64
+
+// ValidToolName reports whether every vendor accepts the name of a tool. Gemini does not accept a digit or a dash in front
+// (docs: tool use; function calling).
+func ValidToolName(name string) bool {
+	return len(name) <= MaxToolName && toolName().MatchString(name)
+}
+
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`) })
+
 // Verbosity is how long answers are.
 type Verbosity string
 
@@ -105,6 +116,26 @@ const (
 
 // Words lists all tiers.
 func (ServiceTier) Words() []string { return Words(TierAuto, TierStandard, TierFlex, TierPriority) }
+
+// CacheTime is how long a vendor keeps what a request marks for its prompt cache, where marks are wanted.
+type CacheTime string
+
+const (
+	CacheShort CacheTime = "5m" // the default
+	CacheLong  CacheTime = "1h" // costs more to write
+	CacheOff   CacheTime = "off"
+)
+
+// Words lists all times.
+func (CacheTime) Words() []string { return Words(CacheShort, CacheLong, CacheOff) }
+
+// ParseCacheTime reads a word of a client or a configuration; the empty word stays empty, which means nobody asked.
+func ParseCacheTime(word string) (CacheTime, error) {
+	if t := CacheTime(word); word == "" || IsWord(t) {
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown cache %q; known: %s", word, strings.Join(CacheTime("").Words(), ", "))
+}
 
 // IsZero reports whether nothing is asked for.
 func (o Options) IsZero() bool { return reflect.ValueOf(o).IsZero() }
@@ -175,6 +206,24 @@ func (o Options) Under(below Options) (_ Options, added []string) {
 		}
 	}
 	return o, added
+}
+
+// Source says who asked for a level or an option.
+type Source string
+
+const (
+	SourceTurn     Source = "turn"
+	SourceSession  Source = "session"
+	SourceAgent    Source = "agent"
+	SourceConfig   Source = "config"
+	SourceProvider Source = "provider"
+	SourceModel    Source = "model" // nobody: the default of the row
+	SourceUnset    Source = "unset" // nobody, and there is no row
+)
+
+// Words lists all sources.
+func (Source) Words() []string {
+	return Words(SourceTurn, SourceSession, SourceAgent, SourceConfig, SourceProvider, SourceModel, SourceUnset)
 }
 
 // AskedOptions are the options of a call, with the place that asks for each.

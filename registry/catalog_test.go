@@ -211,6 +211,9 @@ func TestRowCorrects(t *testing.T) {
 				m.Name, m.MaxOutput, m.Input, m.Tools, m.Sampling = "Ours", 9, []string{"text"}, false, ""
 				m.Price = &provider.Price{Rates: provider.Rates{Input: 1, Output: 2}}
 			}},
+		{"default options", Row{ID: "claude-opus-5", Options: provider.Options{MaxOutput: 9000, Stop: []string{"END"}}}, func(m *provider.Model) {
+			m.Options = &provider.Options{MaxOutput: 9000, Stop: []string{"END"}}
+		}},
 		{"levels keep their off", Row{ID: "claude-sonnet-5-5", Levels: []provider.Level{"low", "high"}},
 			func(m *provider.Model) { m.Thinking.Levels = []provider.Level{"off", "low", "high"} }},
 		{"off taken away", Row{ID: "claude-opus-5", CanDisable: &no}, func(m *provider.Model) {
@@ -358,6 +361,8 @@ func TestRowContradicts(t *testing.T) {
 		row  Row
 		want string // after "provider anthropic: model "m": "
 	}{
+		{Row{Options: provider.Options{TopK: new(int)}}, `options.top_k: must be a whole number from 1`},
+		{Row{Options: provider.Options{ServiceTier: "gold"}}, `options.service_tier: is "gold", and must be one of auto, standard, flex, priority`},
 		{Row{}, `thinking.control: missing; it is one of effort, budget, toggle, always, none`},
 		{Row{Control: "words"}, `thinking.control: "words" is not one of effort, budget, toggle, always, none`},
 		{Row{Control: "effort"}, `thinking.levels: the control effort needs at least one of minimal, low, medium, high, xhigh, max`},
@@ -464,6 +469,24 @@ func TestStandardBudgets(t *testing.T) {
 
 // TestLive looks models up that a server tells of: they come after what the configuration states, before the catalog,
 // and only as long as the server has them.
+// A correction adds to the default options of a row, one by one, and leaves the row as it was.
+func TestDefaultOptionsAddUp(t *testing.T) {
+	before := provider.Model{Options: &provider.Options{MaxOutput: 9000, Stop: []string{"END"}}}
+	got := Row{Options: provider.Options{MaxOutput: 10, TopK: new(5)}}.over(before, "").Options
+	if diff := cmp.Diff(&provider.Options{MaxOutput: 10, TopK: new(5), Stop: []string{"END"}}, got); diff != "" || before.Options.MaxOutput != 9000 {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Tools of a vendor send data away without a question: only people turn them on.
+func TestCatalogAsksForNoServerTools(t *testing.T) {
+	for _, m := range Default().Models() {
+		if asked := m.Options.Or().ServerTools; len(asked) > 0 {
+			t.Errorf("%s: %v", m.Ref(), asked)
+		}
+	}
+}
+
 func TestLive(t *testing.T) {
 	toggle := provider.Capability{Control: provider.ControlToggle, Default: provider.On, Off: provider.OffFull}
 	installed := []provider.Model{

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,6 +41,11 @@ func check(m provider.Model) error {
 	if !slices.Contains(samplings, m.Sampling) {
 		return bad("sampling", "%q is not one of free, never, not_in_thinking", m.Sampling)
 	}
+	if m.Options != nil {
+		if err := checkOptions(*m.Options, bad); err != nil {
+			return err
+		}
+	}
 	if !slices.Contains(prefills, m.Prefill) {
 		return bad("prefill", "%q is not not_in_thinking", m.Prefill)
 	}
@@ -60,6 +67,21 @@ func check(m provider.Model) error {
 		return bad("thinking.in_place", "the control is %s, which has no effort to change", m.Thinking.Control)
 	}
 	return checkBudgets(m.Thinking, bad)
+}
+
+// checkOptions refuses default options that no client could ask for.
+func checkOptions(o provider.Options, bad complaint) error {
+	text, err := json.Marshal(o)
+	if err == nil {
+		_, err = provider.ParseOptions(text)
+	}
+	if wrong, ok := errors.AsType[*provider.OptionError](err); ok && wrong.Member != "" {
+		return bad("options."+wrong.Member, "%s", wrong.Text)
+	}
+	if err != nil {
+		return bad("options", "%v", err)
+	}
+	return nil
 }
 
 func isDay(text string) bool {

@@ -121,7 +121,7 @@ func (s *stock) now(listed provider.Model) (provider.Model, bool) {
 	}
 	stated := complete(row.over(m, s.vendor), row.Budgets)
 	if stated.Thinking.Control == "" {
-		m.NumCtx = row.NumCtx
+		m.NumCtx, m.Options = row.NumCtx, row.defaults(m)
 		return m, true
 	}
 	if check(stated) != nil {

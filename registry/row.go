@@ -38,6 +38,7 @@ type Row struct {
 	Input      []string
 	Tools      *bool // nil in a new row: it has tools, and the vendor refuses them if not
 	Sampling   *provider.SamplingRule
+	Options    provider.Options // defaults; each comes before that of the catalog
 	Price      *provider.Price
 	ServedAs   []string // names that answers may have for it, such as those of a gateway: see [Catalog.Served]
 }
@@ -79,7 +80,17 @@ func (r Row) over(m provider.Model, vendor string) provider.Model {
 	if r.Price != nil {
 		m.Price = r.Price
 	}
+	m.Options = r.defaults(m)
 	return m
+}
+
+// defaults returns the default options of m after a correction, nil if there are none.
+func (r Row) defaults(m provider.Model) *provider.Options {
+	o, _ := r.Options.Under(m.Options.Or())
+	if o.IsZero() {
+		return nil
+	}
+	return &o
 }
 
 // facts returns the sources of the facts after a correction. m has the new thinking, was is the previous one.

@@ -183,7 +183,8 @@ func releasedTomorrow(t *testing.T, from string) registry.Provider {
 	switch from {
 	case "", "hand":
 	case "config":
-		p.Rows = []registry.Row{{ID: "claude-opus-6", Control: provider.ControlEffort, Levels: []provider.Level{provider.Low, provider.High}, Default: provider.High, Window: 500_000, MaxOutput: 64_000}}
+		p.Rows = []registry.Row{{ID: "claude-opus-6", Control: provider.ControlEffort, Levels: []provider.Level{provider.Low, provider.High}, Default: provider.High, Window: 500_000, MaxOutput: 64_000,
+			Options: provider.Options{MaxOutput: 9000, Stop: []string{"END"}}}}
 	case "refresh":
 		p.Refreshed = []provider.Model{{ID: "claude-opus-6", Tools: true, Source: provider.FromRefreshed, AsOf: "2026-12-01", Lifecycle: &provider.Lifecycle{State: provider.LifecycleCurrent}}}
 	case "table":

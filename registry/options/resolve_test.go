@@ -105,9 +105,9 @@ func TestInterplay(t *testing.T) {
 // A place further down counts only for options that no place above states, and the form of an answer is one question.
 func TestSources(t *testing.T) {
 	asked := Sources{Turn: parsed(t, `{"output":"text","temperature":0.1}`), Session: parsed(t, `{"output_schema":{"schema":{"type":"object"}},"top_p":0.5,"stop":[]}`),
-		Agent: parsed(t, `{"temperature":0.7,"stop":["END"],"seed":1}`), Config: parsed(t, `{"seed":2,"verbosity":"low"}`)}.Ask()
+		Agent: parsed(t, `{"temperature":0.7,"stop":["END"],"seed":1}`), Config: parsed(t, `{"seed":2,"verbosity":"low"}`), Model: parsed(t, `{"verbosity":"high","output":"json","top_k":5}`)}.Ask()
 	want := map[string]provider.Source{"output": provider.SourceTurn, "temperature": provider.SourceTurn, "top_p": provider.SourceSession,
-		"stop": provider.SourceSession, "seed": provider.SourceAgent, "verbosity": provider.SourceConfig}
+		"stop": provider.SourceSession, "seed": provider.SourceAgent, "verbosity": provider.SourceConfig, "top_k": provider.SourceModel}
 	if asked.Schema != nil || *asked.Temperature != 0.1 || *asked.Seed != 1 || len(asked.Stop) != 0 || len(asked.Sources) != len(want) {
 		t.Errorf("%+v", asked)
 	}

@@ -8,6 +8,7 @@ type Sources struct {
 	Session provider.Options
 	Agent   provider.Options
 	Config  provider.Options // the operator's for all sessions
+	Model   provider.Options // the defaults of the model's row
 }
 
 // Ask is what they amount to.
@@ -21,6 +22,7 @@ func (s Sources) Ask() provider.AskedOptions {
 		{s.Session, provider.SourceSession},
 		{s.Agent, provider.SourceAgent},
 		{s.Config, provider.SourceConfig},
+		{s.Model, provider.SourceModel},
 	} {
 		var added []string
 		asked.Options, added = asked.Options.Under(place.options)

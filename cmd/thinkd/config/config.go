@@ -20,7 +20,7 @@ type Config struct {
 	Model         string                   // for new sessions; empty: the default model of the first provider that is available
 	ThinkingLevel provider.Level           // empty: not set
 	OnOther       provider.OtherModel      // what happens when another model answers; empty: a notice
-	Options       provider.Options         // of all model calls, unless a turn, a session or an agent states others
+	Options       provider.Options         // of all model calls, unless a turn, a session or an agent states others; before the default options of a model
 	Fallbacks     []registry.FallbackModel // of sessions that have none; the models as provider/id
 	Egress        []string                 // labels of the providers that sessions may reach; none: all
 	Providers     []vendors.Config         // in catalog order: the catalog's vendors, the operator's own by name, the simulator

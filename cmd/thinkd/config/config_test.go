@@ -138,6 +138,7 @@ id = "claude-next"
 thinking = { control = "effort", levels = ["low", "high"], default = "high", can_disable = false }
 context_window = 400000
 max_output_tokens = 64000
+options = { seed = 7, stop = ["END"] }
 
 [[providers.anthropic.models]]
 id = "claude-opus-5"
@@ -159,7 +160,8 @@ thinking.budget_max = 30_000
 thinking.budgets.low = 3000
 `, func(c *Config) {
 			c.at(t, "anthropic").Rows = []registry.Row{
-				{ID: "claude-next", Control: "effort", Levels: []provider.Level{"low", "high"}, Default: "high", CanDisable: &no, Window: 400_000, MaxOutput: 64_000},
+				{ID: "claude-next", Control: "effort", Levels: []provider.Level{"low", "high"}, Default: "high", CanDisable: &no, Window: 400_000, MaxOutput: 64_000,
+					Options: provider.Options{Seed: new(int32(7)), Stop: []string{"END"}}},
 				{ID: "claude-opus-5", Name: "Ours", Input: []string{"text"}, Tools: &no, Sampling: &free, Price: &provider.Price{Rates: provider.Rates{Input: 1, Output: 2.5}},
 					CanDisable: &yes, Levels: []provider.Level{"off", "low"}, Default: "off", Display: []provider.Display{"omitted"}},
 			}
@@ -567,6 +569,8 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:4: providers.anthropic.models.thinking.levels: model "claude-opus-4-8": "ultra" is not a level; known: off, on, minimal, low, medium, high, xhigh, max`},
 		{"row's budgets", "[[providers.sim.models]]\nid = \"claude-budget\"\nthinking.budget_min = 5\nthinking.budget_max = 4",
 			`FILE:4: providers.sim.models.thinking.budget_max: model "claude-budget": 4 is below the least budget, 5`},
+		{"row's options", "[[providers.sim.models]]\nid = \"claude\"\noptions = { seed = 1, temperature = 3 }", `FILE:3: providers.sim.models.0.options.temperature: must be a number from 0 to 2`},
+		{"row's unknown option", "[[providers.sim.models]]\nid = \"claude\"\n[providers.sim.models.options]\ntemprature = 1", `FILE:4: providers.sim.models.0.options.temprature: is unknown; known: ` + strings.Join(provider.OptionNames(), ", ")},
 		{"row's sampling", "[[providers.sim.models]]\nid = \"claude\"\nsampling = \"often\"", `FILE:3: providers.sim.models.sampling: model "claude": "often" is not one of free, never, not_in_thinking`},
 	} {
 		path := proof.WriteConfig(t, tt.doc)

@@ -70,6 +70,7 @@ type fileModel struct {
 	Sampling  string       `toml:"sampling"` // free, never, not_in_thinking
 	Price     *filePrice   `toml:"price"`
 	ServedAs  []string     `toml:"served_as"` // other names that answers may have for it
+	Options   any          `toml:"options"`   // defaults, see registry.ReadOptions
 }
 
 type fileThinking struct {

@@ -107,7 +107,11 @@ func (src *source) provider(id string, f fileProvider, own vendors.Dialects, get
 		if err := src.spoken(fmt.Sprintf("%s.models.%d", key, i), m, p.API, own); err != nil {
 			return vendors.Config{}, err
 		}
-		p.Rows = append(p.Rows, m.row())
+		row := m.row()
+		if row.Options, err = registry.ReadOptions(m.Options); err != nil {
+			return vendors.Config{}, src.overrideError(fmt.Sprintf("%s.models.%d.", key, i), err)
+		}
+		p.Rows = append(p.Rows, row)
 	}
 	return p, nil
 }
