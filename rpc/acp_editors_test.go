@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // TestACPCodeCompanion plays what CodeCompanion 19 sends with the adapter of docs/editors.md, and reads what the plugin's source reads of
@@ -75,6 +77,36 @@ func TestACPLogin(t *testing.T) {
 		}
 		if e := d.refused("authenticate", `{"methodId":"thinkd"}`); e.Get("code").Int() != -32602 || !strings.Contains(e.Get("message").String(), "thinkd auth set") {
 			t.Errorf("authenticate: %s", e.Raw)
+		}
+	})
+}
+
+// Editors choose in _meta of session/new what a session keeps. models/list states which storages its model allows.
+func TestACPPrivacy(t *testing.T) {
+	onStage(t, "say hi", 0, func(s *stage) {
+		d := s.sit(`{}`)
+		defer d.stand()
+		params := func(meta string) string { return `{"mcpServers":[],"cwd":"` + srv + `/app","_meta":` + meta + `}` }
+		state := func(made gjson.Result) gjson.Result {
+			return d.result("_thinkd/session/state", fmt.Sprintf(`{"session_id":%q}`, made.Get("sessionId").String())).Get("session")
+		}
+		if got := state(d.result("session/new", params(`{"thinkd.dev/ephemeral":true,"x":1}`))); !got.Get("ephemeral").Bool() {
+			t.Errorf("not ephemeral: %s", got)
+		}
+		model := state(d.result("session/new", params(`null`))).Get("model")
+		listed := d.result("_thinkd/models/list", `{}`).Get(fmt.Sprintf(`models.#(id==%q).thinking_storages`, model.Get("id").String())).String()
+		if !strings.Contains(listed, `"full"`) {
+			t.Errorf("models/list has %q for %s", listed, model)
+		}
+		for _, word := range []string{"full", "opaque", "none", "some"} {
+			meta := fmt.Sprintf(`{"thinkd.dev/thinking_storage":%q}`, word)
+			if !strings.Contains(listed, `"`+word+`"`) {
+				if e := d.refused("session/new", params(meta)); e.Get("code").Int() != -32602 || !strings.Contains(e.Get("message").String(), "thinking_storage: ") {
+					t.Errorf("%s: %s", word, e)
+				}
+			} else if got := state(d.result("session/new", params(meta))); got.Get("thinking_storage").String() != word {
+				t.Errorf("%s: %s", word, got)
+			}
 		}
 	})
 }

@@ -17,6 +17,7 @@ import (
 func (p *program) chatCommand() *cobra.Command {
 	var model, thinking, session, agent string
 	var plain bool
+	var privacy privacyFlags
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk to a model in the terminal",
@@ -28,7 +29,9 @@ the commands and the keys.
 A turn continues after you leave. To return to it, use thinkd chat --session ID.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.chat(cmd.Context(), session, present("model_id", model, "thinking_level", thinking, "agent", agent), plain)
+			params := present("model_id", model, "thinking_level", thinking, "agent", agent)
+			privacy.state(params)
+			return p.chat(cmd.Context(), session, params, plain)
 		},
 	}
 	cmd.Flags().StringVar(&model, "model", "", "start with this model `ID`, as provider/id")
@@ -39,6 +42,7 @@ A turn continues after you leave. To return to it, use thinkd chat --session ID.
 	for _, flag := range []string{"model", "thinking", "agent"} { // a session has its own
 		cmd.MarkFlagsMutuallyExclusive("session", flag)
 	}
+	privacy.add(cmd)
 	return cmd
 }
 

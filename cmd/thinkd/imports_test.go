@@ -77,7 +77,7 @@ var allowed = map[string][]string{
 	"rpc":          {"agent", "agent/egress", "agent/feed", "agent/room", "agent/tool/toolhost", "agent/watch", "provider", "provider/quota", "registry", "rpc/acp", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/failure", "rpc/method", "rpc/service", "rpc/wire", "session", "session/search", "session/tool"},
 	"rpc/acp":      {"agent", "agent/feed", "agent/tool/approval", "agent/tool/toolhost", "provider", "provider/mediatype", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/failure", "rpc/method", "rpc/service", "rpc/wire", "session", "session/tool"},
 	"rpc/service":  {"agent", "agent/egress", "agent/tool/arguments", "agent/tool/toolhost", "agent/watch", "provider", "provider/quota", "registry", "rpc/conn", "rpc/failure", "rpc/method", "rpc/wire", "session", "session/search", "session/tool"},
-	"rpc/wire":     {"agent", "agent/feed", "agent/tool/approval", "agent/watch", "provider", "registry", "rpc/conn", "rpc/failure", "rpc/method", "session", "session/tool"},
+	"rpc/wire":     {"agent", "agent/feed", "agent/privacy", "agent/tool/approval", "agent/watch", "provider", "registry", "rpc/conn", "rpc/failure", "rpc/method", "session", "session/tool"},
 	"rpc/dispatch": {"rpc/conn", "rpc/failure", "rpc/method", "session"},
 	"rpc/failure":  {"agent", "agent/aside", "agent/feed", "agent/media", "agent/room", "agent/transcript", "provider", "registry", "rpc/conn", "session"},
 	"rpc/method":   {"provider", "rpc/conn", "session"},

@@ -29,6 +29,29 @@ type promptFlags struct {
 	silent   bool // no thinking
 	options  []string
 	schema   string
+	privacy  privacyFlags
+}
+
+// privacyFlags say what a new session keeps. The daemon checks them.
+type privacyFlags struct {
+	storage   string
+	ephemeral bool
+}
+
+// add gives a command the flags. It has --session already: a session keeps what it was made with.
+func (f *privacyFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.storage, "thinking-storage", "", "`WHAT` a new session keeps of thinking: full, opaque, none")
+	cmd.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "keep a new session in memory only")
+	cmd.MarkFlagsMutuallyExclusive("session", "thinking-storage")
+	cmd.MarkFlagsMutuallyExclusive("session", "ephemeral")
+}
+
+// state writes the flags into the params of session/new.
+func (f privacyFlags) state(params map[string]any) {
+	maps.Copy(params, present("thinking_storage", f.storage))
+	if f.ephemeral {
+		params["ephemeral"] = true
+	}
 }
 
 func (p *program) promptCommand() *cobra.Command {
@@ -69,6 +92,7 @@ failures go to standard error.
 	cmd.Flags().StringArrayVar(&f.files, "file", nil, "send the file at `PATH` as well")
 	cmd.Flags().StringVar(&f.agent, "agent", "", "start with the agent `NAME`")
 	cmd.MarkFlagsMutuallyExclusive("session", "agent") // a session keeps the agent that it was made for
+	f.privacy.add(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "write notifications to standard output, one per line")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "write only the answer, and why the turn failed")
 	cmd.Flags().BoolVar(&f.silent, "no-thinking", false, "leave out thinking")
@@ -129,6 +153,7 @@ func (p *program) prompt(ctx context.Context, link *door.Link, f promptFlags, te
 		maps.Copy(params, words) // they hold for this turn only: the session is not the command's to change
 	} else {
 		maps.Copy(words, present("agent", f.agent))
+		f.privacy.state(words)
 		open = func() (session.ID, error) {
 			var s struct {
 				ID session.ID `json:"session_id"`

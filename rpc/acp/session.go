@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session/tool"
 
@@ -25,6 +26,10 @@ import (
 type newParams struct {
 	CWD     directory   `json:"cwd"`
 	Servers []mcpServer `json:"mcpServers,omitempty"`
+	Meta    struct {
+		Storage   provider.ThinkingStorage `json:"thinkd.dev/thinking_storage"`
+		Ephemeral bool                     `json:"thinkd.dev/ephemeral"`
+	} `json:"_meta,omitzero"`
 }
 
 type newResult struct {
@@ -50,7 +55,7 @@ func (e *Editor) opened(st agent.State) opened {
 // newSession makes a session with the tools for work on files, since an editor's user wants an agent; a client from the network
 // has them where the operator says so. Servers may have to start, so the answer is late where there are some.
 func newSession(ctx context.Context, e *Editor, p newParams, reply method.Reply) error {
-	made := service.New{CWD: string(p.CWD)}
+	made := service.New{CWD: string(p.CWD), Storage: p.Meta.Storage, Ephemeral: p.Meta.Ephemeral}
 	if e.SameUser {
 		made.Tools = &service.Choice{Builtin: true}
 	}

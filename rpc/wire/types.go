@@ -9,6 +9,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/privacy"
 	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
@@ -401,8 +402,10 @@ type CatalogModel struct {
 	Premium   *float64              `json:"premium_multiplier,omitempty"` // absent: not known
 	Lifecycle *provider.Lifecycle   `json:"lifecycle,omitempty"`          // absent: not known
 	Facts     provider.Facts        `json:"facts,omitzero"`
-	Available bool                  `json:"available"`
-	Why       string                `json:"why,omitempty"` // why it is not available
+
+	Storages  []provider.ThinkingStorage `json:"thinking_storages"` // that sessions with the model can have
+	Available bool                       `json:"available"`
+	Why       string                     `json:"why,omitempty"` // why it is not available
 }
 
 // ModelThinking is what a CatalogModel says about thinking.
@@ -420,5 +423,5 @@ func NewCatalogModel(m provider.Model, available bool, why string) CatalogModel 
 		Levels: append([]provider.Level{}, m.Thinking.Levels...), Default: cmp.Or(m.Thinking.Default, provider.Auto),
 		Thinking: ModelThinking{m.Thinking.Control, m.Thinking.CanDisable(), m.Thinking.Display, m.Source, m.AsOf},
 		Window:   m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Media: m.Media, Tools: m.Tools, Price: m.Price, Premium: m.Premium, Lifecycle: m.Lifecycle, Facts: m.Facts,
-		Available: available, Why: why}
+		Storages: privacy.Choices(m), Available: available, Why: why}
 }

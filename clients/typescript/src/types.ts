@@ -384,6 +384,7 @@ export type Model = {
 	premium_multiplier?: number;
 	lifecycle?: Lifecycle;
 	facts?: Facts;
+	thinking_storages: ThinkingStorage[];
 	available: boolean;
 	why?: string;
 };
