@@ -220,29 +220,30 @@ const (
 
 // Model is a row: what is known about a model at a provider.
 type Model struct {
-	Provider  string       `json:"provider"` // the configured provider's id
-	ID        string       `json:"id"`       // as the vendor's API takes it
-	Name      string       `json:"name"`
-	API       string       `json:"api,omitempty"`     // the wire API that it is spoken to in: messages, responses, …
-	Dialect   string       `json:"dialect,omitempty"` // the host's own way with that API; empty: none is known
-	As        string       `json:"-"`                 // id of the vendor's model that answers under ID, where the vendor redirects it; empty: ID itself
-	Known     bool         `json:"-"`                 // false: there is no row, and nothing below is known
-	Thinking  Capability   `json:"thinking"`
-	Window    int          `json:"context_window,omitempty"`    // tokens; 0: not known
-	NumCtx    int          `json:"num_ctx,omitempty"`           // tokens of the window that the server is asked for, where it can be; 0: as the adapter does
-	MaxOutput int          `json:"max_output_tokens,omitempty"` // tokens; 0: not known
-	Input     []string     `json:"input,omitempty"`             // see [MediaKinds]
-	Media     *MediaLimits `json:"media,omitempty"`             // nil: not known
-	Tools     bool         `json:"tools,omitempty"`
-	Sampling  SamplingRule `json:"sampling,omitempty"`
-	Prefill   PrefillRule  `json:"prefill,omitempty"`
-	Options   *Options     `json:"options,omitempty"`            // defaults, where no other place states an option; nil: none
-	Price     *Price       `json:"price,omitempty"`              // nil: not known
-	Premium   *float64     `json:"premium_multiplier,omitempty"` // premium requests that a prompt counts as on a plan that counts them; nil: not known
-	Lifecycle *Lifecycle   `json:"lifecycle,omitempty"`          // nil: not known
-	Facts     Facts        `json:"facts,omitzero"`               // who states what
-	Source    RowSource    `json:"source"`
-	AsOf      string       `json:"as_of,omitempty"` // YYYY-MM-DD
+	Provider  string          `json:"provider"` // the configured provider's id
+	ID        string          `json:"id"`       // as the vendor's API takes it
+	Name      string          `json:"name"`
+	API       string          `json:"api,omitempty"`     // the wire API that it is spoken to in: messages, responses, …
+	Dialect   string          `json:"dialect,omitempty"` // the host's own way with that API; empty: none is known
+	As        string          `json:"-"`                 // id of the vendor's model that answers under ID, where the vendor redirects it; empty: ID itself
+	Known     bool            `json:"-"`                 // false: there is no row, and nothing below is known
+	Thinking  Capability      `json:"thinking"`
+	Window    int             `json:"context_window,omitempty"`    // tokens; 0: not known
+	NumCtx    int             `json:"num_ctx,omitempty"`           // tokens of the window that the server is asked for, where it can be; 0: as the adapter does
+	MaxOutput int             `json:"max_output_tokens,omitempty"` // tokens; 0: not known
+	Input     []string        `json:"input,omitempty"`             // see [MediaKinds]
+	Media     *MediaLimits    `json:"media,omitempty"`             // nil: not known
+	Tools     bool            `json:"tools,omitempty"`
+	Sampling  SamplingRule    `json:"sampling,omitempty"`
+	Prefill   PrefillRule     `json:"prefill,omitempty"`
+	Options   *Options        `json:"options,omitempty"`            // defaults, where no other place states an option; nil: none
+	Price     *Price          `json:"price,omitempty"`              // nil: not known
+	Premium   *float64        `json:"premium_multiplier,omitempty"` // premium requests that a prompt counts as on a plan that counts them; nil: not known
+	Lifecycle *Lifecycle      `json:"lifecycle,omitempty"`          // nil: not known
+	ExtraBody json.RawMessage `json:"-"`                            // the operator's: a JSON object that is merged into the body of each call; nil: nothing
+	Facts     Facts           `json:"facts,omitzero"`               // who states what
+	Source    RowSource       `json:"source"`
+	AsOf      string          `json:"as_of,omitempty"` // YYYY-MM-DD
 }
 
 // Facts say for each group of a row's members who states it. The zero Fact is of a group that nobody states.

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -40,7 +41,8 @@ type Row struct {
 	Sampling   *provider.SamplingRule
 	Options    provider.Options // defaults; each comes before that of the catalog
 	Price      *provider.Price
-	ServedAs   []string // names that answers may have for it, such as those of a gateway: see [Catalog.Served]
+	ExtraBody  json.RawMessage // a JSON object that is merged into each request
+	ServedAs   []string        // names that answers may have for it, such as those of a gateway: see [Catalog.Served]
 }
 
 // silent reports whether the row states nothing about thinking.
@@ -81,6 +83,7 @@ func (r Row) over(m provider.Model, vendor string) provider.Model {
 		m.Price = r.Price
 	}
 	m.Options = r.defaults(m)
+	m.ExtraBody = r.ExtraBody
 	return m
 }
 

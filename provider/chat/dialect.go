@@ -1,7 +1,10 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
@@ -230,4 +233,31 @@ func (o Overlay) over(f ThinkingForm) ThinkingForm {
 		f.Off = nil
 	}
 	return f
+}
+
+// Members names what a body for the dialect's host can have, as [exchange.Members] does.
+func (d *Dialect) Members() []string {
+	r := d.Request
+	all := []string{"model", "messages", "stream", "stream_options.include_usage", "tools", "tool_choice", "parallel_tool_calls", "response_format",
+		"service_tier", "stop", "verbosity", "temperature", "top_p", "top_k", cmp.Or(r.SeedField, "seed"), r.MaxTokensField}
+	forms := []ThinkingForm{r.ThinkingForm}
+	for _, o := range d.Models {
+		forms = append(forms, o.ThinkingForm)
+	}
+	objects := []object{r.WithTools}
+	for _, f := range forms {
+		objects = append(objects, f.On, f.Off, f.Show)
+		if f.Effort != nil {
+			all = append(all, f.Effort.Path)
+		}
+		if f.Budget != nil {
+			all = append(all, f.Budget.Path)
+		}
+	}
+	for _, o := range objects {
+		all = slices.AppendSeq(all, maps.Keys(o))
+	}
+	all = slices.DeleteFunc(all, func(name string) bool { return name == "" })
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -39,6 +39,7 @@ type Config struct {
 	Headers  map[string]string  // sent with each call; they replace those of the adapter
 	Cache    provider.CacheTime // for vendors whose prompt cache has marks
 	Context  json.RawMessage    // sent word for word as context_management; nil: not sent
+	Extra    json.RawMessage    // a JSON object that is merged into the body of each call, see [Merge]; nil: nothing
 	Window   int                // tokens of the window that a server is asked for; 0: as the adapter does
 	Client   *http.Client       // nil: a new one
 	Quota    *quota.Meter       // takes in the limits that answers name; nil: nobody wants to know

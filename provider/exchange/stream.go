@@ -120,7 +120,7 @@ func (a *Answer) run(ctx context.Context, build func(*provider.Request) (*Call, 
 	if err := c.NoKey(); err != nil {
 		return err
 	}
-	call, err := build(a.req)
+	call, err := c.built(build, a.req)
 	if err != nil {
 		return c.unbuilt(err)
 	}
@@ -128,7 +128,7 @@ func (a *Answer) run(ctx context.Context, build func(*provider.Request) (*Call, 
 	err = a.take(ctx, call)
 	if smaller := c.Lower(err, a.req, call.Limit); smaller != nil && !a.came {
 		first := call.Limit
-		if call, err = build(smaller); err != nil {
+		if call, err = c.built(build, smaller); err != nil {
 			return c.unbuilt(err)
 		}
 		call.Notices = append(call.Notices, c.lowered(a.req.Model.ID, first, call.Limit))
@@ -141,9 +141,31 @@ func (a *Answer) run(ctx context.Context, build func(*provider.Request) (*Call, 
 	return err
 }
 
+// built is what build writes for req, with the operator's additions. They come last: first those for the provider, then those for the
+// model. A notice names what they replaced, since the decision on thinking and the report of options do not know of it.
+func (c *Caller) built(build func(*provider.Request) (*Call, error), req *provider.Request) (*Call, error) {
+	call, err := build(req)
+	if err != nil {
+		return nil, err
+	}
+	for _, extra := range []json.RawMessage{c.Extra, req.Model.ExtraBody} {
+		if extra == nil {
+			continue
+		}
+		body, replaced, err := Merge(call.Body, extra)
+		if err != nil {
+			return nil, err
+		}
+		if call.Body = body; len(replaced) > 0 {
+			call.Override("extra_body replaced %s", strings.Join(replaced, ", "))
+		}
+	}
+	return call, nil
+}
+
 // Outline is what build writes for req, in pieces.
 func (c *Caller) Outline(req *provider.Request, build func(*provider.Request) (*Call, error)) (provider.Outline, error) {
-	call, err := build(req)
+	call, err := c.built(build, req)
 	if err != nil {
 		return provider.Outline{}, c.unbuilt(err)
 	}

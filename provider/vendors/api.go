@@ -26,6 +26,9 @@ type API struct {
 	// dialects of the config. It makes no call.
 	New func(cfg exchange.Config, dialect string, own Dialects) (provider.Provider, error)
 
+	// Members names what the body of a request to a host of that dialect can have: see [exchange.Members].
+	Members func(dialect string, own Dialects) []string
+
 	// Simulated is the path of the simulator's base URL for a dialect.
 	Simulated func(dialect string) string
 }
@@ -35,7 +38,7 @@ type API struct {
 var APIs = []API{
 	{"messages", list(messages.Hosts()...), "/v1", func(cfg exchange.Config, dialect string, _ Dialects) (provider.Provider, error) {
 		return messages.New(cfg, messages.HostNamed(dialect)), nil
-	}, func(dialect string) string {
+	}, members(messages.Members), func(dialect string) string {
 		if dialect == "copilot" { // it has ids and rules of its own
 			return "/copilot"
 		}
@@ -43,18 +46,33 @@ var APIs = []API{
 	}},
 	{"responses", list(responses.Hosts()...), "", func(cfg exchange.Config, dialect string, _ Dialects) (provider.Provider, error) {
 		return responses.New(cfg, responses.HostNamed(dialect)), nil
-	}, always("/v1")},
-	{"chat", chat.Dialects, "", newChat, func(dialect string) string { return "/" + cmp.Or(dialect, plainDialect) }},
+	}, members(responses.Members), always("/v1")},
+	{"chat", chat.Dialects, "", newChat, chatMembers, func(dialect string) string { return "/" + cmp.Or(dialect, plainDialect) }},
 	{"gemini", list(gemini.Hosts()...), "/v1beta", func(cfg exchange.Config, dialect string, _ Dialects) (provider.Provider, error) {
 		return gemini.New(cfg, gemini.HostNamed(dialect)), nil
-	}, always("")},
+	}, members(gemini.Members), always("")},
 	{"ollama", list("ollama"), "/api", func(cfg exchange.Config, _ string, _ Dialects) (provider.Provider, error) {
 		return ollama.New(cfg), nil
-	}, always("")},
+	}, members(ollama.Members), always("")},
 }
 
 // plainDialect is that of a host of Chat Completions of which nothing is known.
 const plainDialect = "generic"
+
+func members(all func() []string) func(string, Dialects) []string {
+	return func(string, Dialects) []string { return all() }
+}
+
+func chatMembers(dialect string, own Dialects) []string {
+	d := own[dialect]
+	if d == nil {
+		var err error
+		if d, err = chat.Named(cmp.Or(dialect, plainDialect)); err != nil {
+			return nil // which is the error of New
+		}
+	}
+	return d.Members()
+}
 
 func newChat(cfg exchange.Config, dialect string, own Dialects) (provider.Provider, error) {
 	if d := own[dialect]; d != nil {

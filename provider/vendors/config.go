@@ -1,6 +1,7 @@
 package vendors
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -32,6 +33,7 @@ type Config struct {
 	NumCtx       int    // tokens of the window to ask an Ollama for; 0: as its adapter does
 	Cache        provider.CacheTime
 	Context      json.RawMessage // the vendor's own context management, in the vendor's words; nil: none
+	Extra        json.RawMessage // a JSON object that is merged into the body of each call; nil: nothing
 	Network      transport.Settings
 	Egress       []string       // labels of the operator's that say where its data goes
 	Rows         []registry.Row // corrections and additions to the catalog
@@ -49,6 +51,27 @@ type Login struct {
 
 // NeedsKey reports whether calls are made with a key or a login.
 func (c Config) NeedsKey() bool { return c.KeyEnv != "" || c.Login != nil }
+
+// Replaced names the members of requests that the operator's extra_body replaces, such as "temperature" or, for one model,
+// "temperature (gpt-6.1)". They are then other than thinkd reports.
+func (c Config) Replaced(own Dialects) []string {
+	list := replaces(c.API, c.Dialect, own, c.Extra)
+	for _, r := range c.Rows {
+		api, dialect := cmp.Or(r.API, c.API), cmp.Or(r.Dialect, c.Dialect)
+		for _, name := range replaces(api, dialect, own, r.ExtraBody) {
+			list = append(list, name+" ("+r.ID+")")
+		}
+	}
+	return list
+}
+
+func replaces(name, dialect string, own Dialects, extra json.RawMessage) []string {
+	api, ok := APINamed(name)
+	if !ok || extra == nil {
+		return nil
+	}
+	return exchange.Replaces(api.Members(dialect, own), extra)
+}
 
 // NamesVariable reports whether a text is the name of a variable and not its value: NAME, $NAME or ${NAME}. Programs that do not replace
 // such a reference pass it on.

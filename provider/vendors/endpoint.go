@@ -28,7 +28,7 @@ type endpoint struct {
 // several.
 func (e endpoint) config(api string) exchange.Config {
 	c := exchange.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv, Account: e.account,
-		Headers: e.Headers, Cache: e.Cache, Window: e.NumCtx, Client: e.client, Quota: e.meter, Log: e.log}
+		Headers: e.Headers, Cache: e.Cache, Extra: e.Extra, Window: e.NumCtx, Client: e.client, Quota: e.meter, Log: e.log}
 	if e.API == api {
 		c.Context = e.Context
 	}

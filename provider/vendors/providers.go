@@ -47,6 +47,9 @@ func Open(list []Config, own Dialects, keys *login.Keys, catalog *registry.Catal
 		if pc.KeyEnvName {
 			log.Warn("the variable of a key has its own name as its value, which is no key", "provider", pc.ID, "variable", pc.KeyEnv)
 		}
+		if replaced := pc.Replaced(own); len(replaced) > 0 {
+			log.Warn("extra_body replaces what thinkd sends", "provider", pc.ID, "members", strings.Join(replaced, ", "))
+		}
 		if pc.KeyEnvNow != "" {
 			log.Warn("the variable of a key is deprecated", "provider", pc.ID, "variable", pc.KeyEnv, "set", pc.KeyEnvNow)
 		}

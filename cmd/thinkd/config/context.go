@@ -41,3 +41,21 @@ func (src *source) managed(key string, said any, api string) (json.RawMessage, e
 	}
 	return text, nil
 }
+
+// maxExtra bounds what is merged into each request, in bytes of JSON.
+const maxExtra = 64 << 10
+
+// extra is what the file adds to each request, as JSON. The vendor judges it.
+func (src *source) extra(key string, said map[string]any) (json.RawMessage, error) {
+	if len(said) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(said)
+	switch {
+	case err != nil: // a number that JSON has no word for
+		return nil, src.errorf(key, "%w", fmt.Errorf("has no form in JSON: %w", err))
+	case len(text) > maxExtra:
+		return nil, src.errorf(key, "has %d bytes of JSON; at most %d are allowed", len(text), maxExtra)
+	}
+	return text, nil
+}

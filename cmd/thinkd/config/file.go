@@ -47,6 +47,7 @@ type fileProvider struct {
 	Cache    string                `toml:"cache"`
 	Context  any                   `toml:"context_management"` // see managed
 	Egress   []string              `toml:"egress"`
+	Extra    object                `toml:"extra_body"`
 	Proxy    string                `toml:"proxy"`
 	ProxyEnv string                `toml:"proxy_login_env"`
 	CAFile   string                `toml:"ca_file"`
@@ -54,6 +55,9 @@ type fileProvider struct {
 	KeyFile  string                `toml:"client_key_file"`
 	Models   []fileModel           `toml:"models"`
 }
+
+// object is a table of any form.
+type object map[string]any
 
 type fileModel struct {
 	ID        string       `toml:"id"`
@@ -69,6 +73,7 @@ type fileModel struct {
 	Tools     *bool        `toml:"tools"`
 	Sampling  string       `toml:"sampling"` // free, never, not_in_thinking
 	Price     *filePrice   `toml:"price"`
+	Extra     object       `toml:"extra_body"`
 	ServedAs  []string     `toml:"served_as"` // other names that answers may have for it
 	Options   any          `toml:"options"`   // defaults, see registry.ReadOptions
 }

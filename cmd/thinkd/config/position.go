@@ -219,6 +219,9 @@ func wanted(key toml.Key) string {
 		}
 		return "a list of tables"
 	case reflect.Map:
+		if t == reflect.TypeFor[object]() {
+			return "a table"
+		}
 		return "a table, each of its members " + map[reflect.Kind]string{
 			reflect.String: "a string", reflect.Int: "a whole number", reflect.Struct: "a table", reflect.Interface: "a table"}[t.Elem().Kind()]
 	}

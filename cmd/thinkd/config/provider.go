@@ -73,6 +73,9 @@ func (src *source) provider(id string, f fileProvider, own vendors.Dialects, get
 	if p.Context, err = src.managed(key+".context_management", f.Context, p.API); err != nil {
 		return vendors.Config{}, err
 	}
+	if p.Extra, err = src.extra(key+".extra_body", f.Extra); err != nil {
+		return vendors.Config{}, err
+	}
 	if p.Egress = f.Egress; egress.CheckLabels(p.Egress) != nil {
 		return vendors.Config{}, src.errorf(key+".egress", "%w", egress.CheckLabels(p.Egress))
 	}
@@ -110,6 +113,9 @@ func (src *source) provider(id string, f fileProvider, own vendors.Dialects, get
 		row := m.row()
 		if row.Options, err = registry.ReadOptions(m.Options); err != nil {
 			return vendors.Config{}, src.overrideError(fmt.Sprintf("%s.models.%d.", key, i), err)
+		}
+		if row.ExtraBody, err = src.extra(fmt.Sprintf("%s.models.%d.extra_body", key, i), m.Extra); err != nil {
+			return vendors.Config{}, err
 		}
 		p.Rows = append(p.Rows, row)
 	}
