@@ -90,7 +90,7 @@ func (s *seqNumber) UnmarshalJSON(data []byte) error {
 	case n != math.Trunc(n):
 		return errors.New("must be a whole number")
 	case n < 0:
-		return errors.New("is negative")
+		return errors.New("must be a whole number from 0")
 	case n >= 1<<64: // ahead of any session, as the largest is
 		s.n = math.MaxUint64
 	default:
@@ -195,7 +195,7 @@ func (l *pageLimit) UnmarshalJSON(data []byte) error {
 		return errors.New("must be a whole number")
 	}
 	if n < 0 {
-		return errors.New("is negative")
+		return errors.New("must be a whole number from 0")
 	}
 	*l = pageLimit{int(min(n, maxLimit)), true}
 	return nil
