@@ -133,7 +133,11 @@ func TestCreationsOfEachMethod(t *testing.T) {
 			}
 		}
 		if got := s.refused("session/prompt", map[string]any{"session_id": id, "text": "x", "client_id": "a"}); got != "1001" {
-			t.Errorf("a prompt to a deleted session: %s", got)
+			t.Errorf("a prompt to a session that was deleted before a model was called: %s", got)
+		}
+		if got := s.ask("session/prompt", map[string]any{"session_id": asked, "text": "x", "client_id": "a"}).Get("error"); got.Get("code").Int() != 1001 ||
+			got.Get("message").String() != "the session was deleted" || got.Get("data.kind").String() != "deleted" {
+			t.Errorf("a prompt to a deleted session: %s", got.Raw)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -114,7 +115,25 @@ func prompted(ctx context.Context, c *client, id session.ID, stamp *session.Stam
 	if stamp == nil {
 		return nil, nil
 	}
-	return service.OnAgent(ctx, c, id, func(a *agent.Agent) (*agent.Receipt, error) { return a.Prompted(ctx, *stamp) })
+	r, err := service.OnAgent(ctx, c, id, func(a *agent.Agent) (*agent.Receipt, error) { return a.Prompted(ctx, *stamp) })
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, c.gone(ctx, id, err)
+	}
+	return r, err
+}
+
+// gone is the error of a repeated request to a session that is not there: whether it was deleted. The ledger knows each session that a
+// model was called for.
+func (c *client) gone(ctx context.Context, id session.ID, unknown error) error {
+	sessions := c.Sessions()
+	lines, err := sessions.Used(ctx, "", sessions.Today())
+	switch {
+	case err != nil:
+		return err
+	case slices.ContainsFunc(lines, func(l session.Line) bool { return l.Ref.ID == id }):
+		return &conn.Error{Code: conn.CodeNotFound, Kind: "deleted", Message: "the session was deleted"}
+	}
+	return unknown
 }
 
 func receiptOf(r *agent.Receipt) promptResult {
