@@ -21,6 +21,12 @@ export interface Sender {
 	room(): number;
 	stop(): void;
 	remove(turnId: string): Promise<void>;
+	/** What a pending prompt says, in full. */
+	pending(turnId: string): string;
+	/** Changes the text of a pending prompt. Its files stay. */
+	reword(turnId: string, text: string): Promise<void>;
+	/** Moves a pending prompt in front of another one. */
+	move(turnId: string, before: string): Promise<void>;
 	/** Removes a prompt from the queue and steers the running turn with it. */
 	steerNow(turnId: string, text: string): Promise<void>;
 	resume(): void;
@@ -52,6 +58,8 @@ export class Composer {
 	private readonly files: Attachments;
 	private running: Running = "idle";
 	private pending: [queue: { turn_id: string; text: string }[], held: boolean] = [[], false];
+	private reworded: { turn: string; form: HTMLFormElement } | undefined; // the pending prompt that is being edited
+	private allListed = false;
 	private sending = false;
 	private recalled: number | undefined; // index of the prompt in the field
 	private refused = false; // a file of the prompt is why it was not sent
@@ -128,14 +136,61 @@ export class Composer {
 	queue(queue: { turn_id: string; text: string }[], held: boolean): void {
 		this.pending = [queue, held];
 		const waits = held || this.running === "parked";
-		const rows = queue.slice(0, listed).map((q, i) =>
-			h("li", {}, h("small", {}, i === 0 ? (waits ? "held" : "next") : "then"), h("span", {}, q.text), h("span", { class: "sp" }),
-				...(this.running === "running" ? [button("Steer now", "quiet", () => void this.sender.steerNow(q.turn_id, q.text))] : []),
-				iconButton("x", "Remove from the queue", () => void this.sender.remove(q.turn_id))));
-		if (queue.length > listed) rows.push(h("li", {}, h("small", {}, `and ${queue.length - listed} more`)));
+		if (queue.length <= listed) this.allListed = false;
+		if (this.reworded && !queue.some((q) => q.turn_id === this.reworded?.turn)) this.reworded = undefined; // it started
+		const focused = document.activeElement;
+		const rows = queue.slice(0, this.allListed ? queue.length : listed).map((q, i) =>
+			h("li", { "data-turn": q.turn_id }, h("small", {}, i === 0 ? (waits ? "held" : "next") : "then"),
+				...(this.reworded?.turn === q.turn_id ? [this.reworded.form] : this.row(q, queue[i - 1]?.turn_id))));
+		if (queue.length > rows.length) rows.push(h("li", {}, button(`and ${queue.length - rows.length} more`, "quiet", () => this.listAll())));
 		if (held && queue.length > 0) rows.push(h("li", {}, button("Continue with these", "", () => this.sender.resume())));
+		const back = focusIn(this.waiting, focused);
 		this.waiting.replaceChildren(...rows);
 		this.waiting.hidden = rows.length === 0;
+		back();
+	}
+
+	/** A pending prompt with its controls. */
+	private row(q: { turn_id: string; text: string }, before: string | undefined): HTMLElement[] {
+		const act = (done: Promise<void>) => void done.catch((e: Error) => this.fail(e.message));
+		return [h("span", {}, q.text), h("span", { class: "sp" }),
+			...(this.running === "running" ? [button("Steer now", "quiet", () => act(this.sender.steerNow(q.turn_id, q.text)))] : []),
+			iconButton("pen", "Edit in the queue", () => this.reword(q.turn_id)),
+			...(before ? [iconButton("up", "Move up in the queue", () => act(this.sender.move(q.turn_id, before)))] : []),
+			iconButton("x", "Remove from the queue", () => act(this.sender.remove(q.turn_id)))];
+	}
+
+	private listAll(): void {
+		this.allListed = true;
+		this.queue(...this.pending);
+	}
+
+	/** Edits a pending prompt in its row. */
+	private reword(turn: string): void {
+		const field = h("textarea", { rows: 1, dir: "auto", "aria-label": "Edited prompt" });
+		field.value = this.sender.pending(turn);
+		const done = () => {
+			this.reworded = undefined;
+			this.queue(...this.pending);
+			this.waiting.querySelector<HTMLElement>(`[data-turn="${turn}"] [aria-label^="Edit"]`)?.focus();
+		};
+		const submit = async () => {
+			if (!field.value.trim()) return;
+			this.fail("");
+			await this.sender.reword(turn, field.value.trim()).then(done, (e: Error) => this.fail(e.message));
+		};
+		field.addEventListener("keydown", (event) => {
+			if (event.isComposing) return;
+			if (event.key === "Escape") done();
+			else if (event.key === "Enter" && !event.shiftKey) void submit();
+			else return;
+			event.preventDefault();
+			event.stopPropagation();
+		});
+		const form = h("form", {}, field, iconButton("check", "Save", () => void submit()), iconButton("x", "Cancel", done));
+		this.reworded = { turn, form };
+		this.queue(...this.pending);
+		field.focus();
 	}
 
 	private draw(): void {
@@ -222,4 +277,16 @@ export class Composer {
 			this.draw();
 		}
 	}
+}
+
+/** Remembers which control of a list has the focus. The result gives the focus to that control of the new list, or to another of its row. */
+function focusIn(list: HTMLElement, focused: Element | null): () => void {
+	if (!(focused instanceof HTMLElement) || !list.contains(focused)) return () => {};
+	const turn = focused.closest<HTMLElement>("[data-turn]")?.dataset.turn;
+	const label = focused.getAttribute("aria-label");
+	return () => {
+		if (list.contains(focused)) return focused.focus();
+		const controls = [...list.querySelectorAll<HTMLElement>(`[data-turn="${turn}"] button`)];
+		(controls.find((c) => c.getAttribute("aria-label") === label) ?? controls[0])?.focus();
+	};
 }

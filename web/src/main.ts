@@ -122,6 +122,17 @@ class App {
 				const content = this.conversation?.content(id);
 				if (await this.conversation?.session.cancel(id)) await this.prompt({ ...(content ? { content: sendable(content) } : { text }), when_busy: "steer" });
 			},
+			pending: (id) => (this.conversation?.content(id) ?? []).flatMap((b) => (b.type === "text" ? [b.text] : [])).join("\n"),
+			reword: async (turn_id, text) => {
+				const session_id = this.conversation?.session.id;
+				if (!session_id) return;
+				const files = sendable(this.conversation?.content(turn_id) ?? []).filter((b) => b.type !== "text");
+				await this.client.call("queue/update", { session_id, turn_id, ...(files.length ? { content: [...files, { type: "text", text }] } : { text }) });
+			},
+			move: async (turn_id, before) => {
+				const session_id = this.conversation?.session.id;
+				if (session_id) await this.client.call("queue/move", { session_id, turn_id, before });
+			},
 			resume: () => void this.queue({ resume: true }),
 			prompts: () => this.conversation?.prompts() ?? [],
 			typed: (text) => this.quote.typed(text),

@@ -124,3 +124,23 @@ test("a message without an answer, from the keyboard: at once, and behind a turn
 	page.check();
 	await page.context().close();
 });
+
+test("a prompt that steers is a part of its turn, and not an added message", async () => {
+	const page = await open(chrome, daemon.url);
+	await page.click("#try-tool");
+	await page.locator(".card.ask").waitFor();
+	await page.fill("#in", "Be brief.");
+	await page.press("#in", "Control+Enter");
+	await page.locator("#queue li", { hasText: "Be brief." }).waitFor();
+	await page.waitForTimeout(600); // a new card takes no click
+	await page.getByRole("button", { name: "Allow once", exact: true }).click();
+	await page.locator(".foot:visible").waitFor();
+	assert.equal(await page.locator(".turn:visible").count(), 1, "one turn");
+	await page.locator(".turn:visible").getByText("Be brief.", { exact: true }).first().waitFor();
+	assert.equal(await page.getByText("Added. The next prompt sends it.").count(), 0);
+	await page.reload();
+	await page.getByText("Be brief.", { exact: true }).first().waitFor();
+	assert.equal(await page.getByText("Added. The next prompt sends it.").count(), 0, "after a reload");
+	page.check();
+	await page.context().close();
+});

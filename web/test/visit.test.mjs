@@ -127,8 +127,27 @@ test("queue, steer, stop, raw updates, search, keys", async () => {
 	await page.press("#in", "Enter");
 	await page.locator("#queue li").waitFor();
 	assert.match(await page.innerText("#queue"), /Then this waits/);
+	await page.fill("#in", "And this is last");
+	await page.press("#in", "Enter");
+	await page.locator("#queue li", { hasText: "And this is last" }).waitFor();
 	await look(page, "queue");
-	await page.getByRole("button", { name: "Remove from the queue" }).click();
+
+	await page.getByRole("button", { name: "Edit in the queue" }).last().click();
+	const field = page.getByLabel("Edited prompt");
+	assert.equal(await field.inputValue(), "And this is last");
+	await field.fill("Now this is first");
+	await look(page, "queue edit");
+	await field.press("Enter");
+	await page.locator("#queue li", { hasText: "Now this is first" }).waitFor();
+	assert.equal(await page.evaluate(() => document.activeElement.ariaLabel), "Edit in the queue", "the focus goes back");
+	await page.getByRole("button", { name: "Move up in the queue" }).click();
+	await page.locator("#queue li", { hasText: "Now this is first" }).filter({ hasText: "next" }).waitFor();
+	assert.equal(await page.evaluate(() => document.activeElement.closest("li").innerText.includes("Now this")), true, "the focus stays with the prompt");
+	for (const text of ["Then this waits", "Now this is first"]) {
+		const row = page.locator("#queue li", { hasText: text });
+		await row.getByRole("button", { name: "Remove from the queue" }).click();
+		await row.waitFor({ state: "detached" });
+	}
 	await page.locator("#queue").waitFor({ state: "hidden" });
 
 	await page.click("#raw-toggle");
