@@ -37,6 +37,7 @@ type Message struct {
 	Open  []Open             // blocks that are being written, in order
 	Steps []session.Step     // of its turn, right after the message; the first message of a turn also has those before it, with At 0
 
+	Into      session.TurnID  // of a prompt that steered: the turn that took it in; empty: its own turn has it
 	Continues session.TurnID  // of the model's: the turn that its turn goes on with; empty: none
 	Joins     *feed.Joined    // of the first of these: the text that its first text is a part of; nil: none
 	Served    *session.Served // which model writes it; nil: it is not of a model, or that is not known
@@ -663,6 +664,9 @@ func (s *state) messages(t *session.Turn) []Message {
 	for _, m := range t.Messages {
 		out := Message{Message: *m, Refused: s.view.Refused(m.ID), Pinned: s.view.IsPinned(t, m), Start: t.By(m), Stop: t.End}
 		out.Parts = slices.Clone(m.Parts)
+		if m.Turn != t.ID {
+			out.Into = t.ID
+		}
 		if m.End != nil {
 			out.Served = m.End.By()
 		}

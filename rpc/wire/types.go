@@ -132,6 +132,7 @@ type Message struct {
 	Incomplete session.Incomplete `json:"incomplete,omitempty"`
 	Open       bool               `json:"open,omitempty"`   // it is being written
 	Queued     bool               `json:"queued,omitempty"` // it waits for its turn
+	Into       session.TurnID     `json:"into,omitempty"`   // the turn that took the prompt in; empty: its own
 	Continues  session.TurnID     `json:"continues,omitempty"`
 	Joins      *feed.Joined       `json:"joins,omitempty"`
 	Pinned     bool               `json:"pinned,omitempty"` // later summaries keep it word for word
@@ -168,7 +169,7 @@ func NewPayer(p *session.Payer) *provider.Payer {
 
 // newMessage shows a message in about limit bytes: what of its blocks is beyond that is cut.
 func newMessage(m agent.Message, limit int) (Message, error) {
-	w := Message{ID: m.ID, Turn: m.Turn, Role: m.Role, Time: m.Time, Content: []Block{}, Pinned: m.Pinned}
+	w := Message{ID: m.ID, Turn: m.Turn, Role: m.Role, Time: m.Time, Content: []Block{}, Into: m.Into, Pinned: m.Pinned}
 	add := func(number int, b provider.Block, open bool) error {
 		if _, ok := b.(provider.Opaque); ok { // nobody may see it
 			return nil

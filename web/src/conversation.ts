@@ -202,14 +202,15 @@ export class Conversation {
 			for (const s of this.steps.get(at) ?? []) t.step(s);
 			this.steps.delete(at);
 		};
-		show(m.turn_id);
+		show(t.id);
 		t.message(m);
 		show(m.id);
 	}
 
 	private joined(m: Message): Turn {
-		const t = this.turn(m.turn_id);
-		this.turnOf.set(m.id, m.turn_id);
+		const id = m.into ?? m.turn_id;
+		const t = this.turn(id);
+		this.turnOf.set(m.id, id);
 		this.joins(t, m.joins);
 		return t;
 	}
@@ -414,19 +415,20 @@ export class Conversation {
 	/** Adds older messages, in order. A turn is shown when its beginning is loaded. */
 	private older(messages: Message[], above: boolean, summaries: Summary[] = []): void {
 		const all = [...messages, ...this.held];
-		const begins = (m: Message) => m.role === "user" && !m.content.some((b) => b.type === "tool_result");
+		const begins = (m: Message) => m.role === "user" && !m.into && !m.content.some((b) => b.type === "tool_result");
 		const first = this.oldest === undefined ? 0 : all.findIndex(begins);
 		this.held = first < 0 ? all : all.slice(0, first);
 		const whole = first < 0 ? [] : all.slice(first);
 		const fragment = document.createDocumentFragment();
 		for (const m of whole) {
-			let t = this.turns.get(m.turn_id);
+			const id = m.into ?? m.turn_id;
+			let t = this.turns.get(id);
 			if (!t) {
-				t = new Turn(m.turn_id, this.acts);
-				this.turns.set(m.turn_id, t);
+				t = new Turn(id, this.acts);
+				this.turns.set(id, t);
 				fragment.append(t.el);
 			}
-			this.turnOf.set(m.id, m.turn_id);
+			this.turnOf.set(m.id, id);
 			this.joins(t, m.joins);
 			this.draw(t, m);
 		}

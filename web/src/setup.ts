@@ -144,7 +144,7 @@ function short(path: string): string {
 
 function inEffect(s: Info): string[] {
 	const tools = s.tools?.length ?? 0;
-	return [s.cwd && short(s.cwd), s.agent, tools > 0 && `${tools} tools`, tools > 0 && (s.tool_mode ?? "ask") !== "ask" && `mode ${s.tool_mode}`].filter((w): w is string => Boolean(w));
+	return [s.cwd && short(s.cwd), s.agent, tools > 0 && (tools === 1 ? "1 tool" : `${tools} tools`), tools > 0 && (s.tool_mode ?? "ask") !== "ask" && `mode ${s.tool_mode}`].filter((w): w is string => Boolean(w));
 }
 
 function planned(d: Setup, may: boolean): string[] {

@@ -287,7 +287,8 @@ export class Turn {
 	/** Shows a message of a snapshot or of the history. */
 	message(m: Message): void {
 		if (m.role === "user" && !m.content.some((b) => b.type === "tool_result")) {
-			this.prompt(m.content, m.queued === true, m.id);
+			if (m.into) this.steered(m.content);
+			else this.prompt(m.content, m.queued === true, m.id);
 			return;
 		}
 		if (m.model && m.reasoning && this.by.hidden) this.start(m.model, m.reasoning, m.payer, m.ts);

@@ -141,6 +141,8 @@ test("a prompt that steers is a part of its turn, and not an added message", asy
 	await page.reload();
 	await page.getByText("Be brief.", { exact: true }).first().waitFor();
 	assert.equal(await page.getByText("Added. The next prompt sends it.").count(), 0, "after a reload");
+	assert.equal(await page.locator(".turn:visible").count(), 1, "one turn after a reload");
+	await page.locator(".turn:visible .said.steered").waitFor();
 	page.check();
 	await page.context().close();
 });

@@ -362,6 +362,7 @@ export type Message = {
 	incomplete?: Incomplete;
 	open?: boolean;
 	queued?: boolean;
+	into?: string;
 	continues?: string;
 	joins?: Joined;
 	pinned?: boolean;
