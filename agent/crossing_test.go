@@ -268,7 +268,7 @@ func TestCrossing(t *testing.T) {
 				t.Parallel()
 				past, own := before(t, from)
 				for j, to := range list {
-					if i != j && (*crossAll || (i+j)%30 == 0) {
+					if i != j && (*crossAll || (i+j)%45 == 0) {
 						cells[i][j] = there(t, past, own, from, to)
 					}
 				}

@@ -331,7 +331,7 @@ func TestPinAppliesWithTheNextSummary(t *testing.T) {
 
 const pinnedAbove = "The earlier part of this conversation was left out to save room, except the following messages, which are kept word for word. A summary of the rest follows them."
 
-var plantedFacts = flag.Int("facts", 60, "how many facts TestRecallFindsEachFact plants in ten parts, and asks recall for")
+var plantedFacts = flag.Int("facts", 30, "how many facts TestRecallFindsEachFact plants in ten parts, and asks recall for")
 
 // Each planted fact is found by recall after ten summaries, also after a restart.
 func TestRecallFindsEachFact(t *testing.T) {

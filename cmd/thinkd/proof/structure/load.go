@@ -47,6 +47,7 @@ func Load(dir string, patterns ...string) ([]*Package, error) {
 	arguments := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Imports,DepOnly,Module"}
 	list := exec.Command("go", append(arguments, patterns...)...)
 	list.Dir = dir
+	list.Env = append(os.Environ(), "CGO_ENABLED=0") // what go vet and a release compile, so that nothing is compiled for this alone
 	out, err := list.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, fmt.Errorf("go list: %w: %s", err, failed.Stderr)
