@@ -251,8 +251,7 @@ var crossAll = flag.Bool("crossall", false, "have TestCrossing and TestTakeover 
 
 // TestCrossing goes from every model to every other and back, in one session with all that a history may hold. The
 // strict stand-ins of the vendors refuse nothing, and on the way back the first model has all of its own on the wire
-// that it would have had without the switch. The short form tries every tenth pair: each model is left and entered at
-// least four times.
+// that it would have had without the switch. The short form tries 52 pairs: each model is left and entered at least once.
 func TestCrossing(t *testing.T) {
 	t.Parallel()
 	catalog := registry.Default()
