@@ -336,6 +336,7 @@ class App {
 	private async home(): Promise<void> {
 		this.reset();
 		this.sessions.current = "";
+		this.composer.at(undefined); // at once: what is typed while the lists load belongs to the new session
 		byId("turns").replaceChildren();
 		byId("latest").hidden = true;
 		const mine = this.opened;
@@ -345,7 +346,6 @@ class App {
 		byId("hello").hidden = false;
 		byId("hello").classList.toggle("first", ready === 0);
 		byId("hello-title").textContent = ready === 0 ? "Watch a model think" : listed === 0 ? "Start a conversation" : "A new conversation";
-		this.composer.at(undefined);
 		this.setup.show();
 		this.title();
 		this.choice();

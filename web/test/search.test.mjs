@@ -133,3 +133,25 @@ test("the list has a menu for each session", async () => {
 	await page.context().close();
 	await rpc.close();
 });
+
+test("what is typed right after New belongs to the new session", async () => {
+	const page = await open(chrome, daemon.url);
+	await ask(page, "Which date is later?");
+	const old = page.url();
+	await page.evaluate(() => new Promise((typed) => {
+		addEventListener("hashchange", () => { // after the page's own listener, and before the daemon has answered it
+			const field = document.getElementById("in");
+			field.value = "Typed at once";
+			field.dispatchEvent(new Event("input"));
+			typed();
+		}, { once: true });
+		document.getElementById("new").click();
+	}));
+	await page.locator("#hello").waitFor();
+	assert.equal(await page.inputValue("#in"), "Typed at once");
+	await page.goto(old);
+	await page.locator(".foot:visible").waitFor();
+	assert.equal(await page.inputValue("#in"), "", "the session before has no draft");
+	page.check();
+	await page.context().close();
+});
