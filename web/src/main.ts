@@ -336,7 +336,8 @@ class App {
 	private async home(): Promise<void> {
 		this.reset();
 		this.sessions.current = "";
-		this.composer.at(undefined); // at once: what is typed while the lists load belongs to the new session
+		this.composer.at(undefined); // at once: what is typed while the lists load belongs to the new session, and keeps the focus
+		if (matchMedia("(hover: hover)").matches) this.composer.focus();
 		byId("turns").replaceChildren();
 		byId("latest").hidden = true;
 		const mine = this.opened;
@@ -349,7 +350,6 @@ class App {
 		this.setup.show();
 		this.title();
 		this.choice();
-		if (matchMedia("(hover: hover)").matches) this.composer.focus();
 	}
 
 	private change(change: Partial<Info> & { deleted?: boolean }): void {

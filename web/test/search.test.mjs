@@ -143,12 +143,14 @@ test("what is typed right after New belongs to the new session", async () => {
 			const field = document.getElementById("in");
 			field.value = "Typed at once";
 			field.dispatchEvent(new Event("input"));
+			document.getElementById("ways").focus();
 			typed();
 		}, { once: true });
 		document.getElementById("new").click();
 	}));
 	await page.locator("#hello").waitFor();
 	assert.equal(await page.inputValue("#in"), "Typed at once");
+	assert.equal(await page.evaluate(() => document.activeElement.id), "ways", "the focus stays where it was put");
 	await page.goto(old);
 	await page.locator(".foot:visible").waitFor();
 	assert.equal(await page.inputValue("#in"), "", "the session before has no draft");
