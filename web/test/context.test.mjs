@@ -86,8 +86,11 @@ test("a turn that goes on with another model says from where, to where, and at w
 	await page.locator(".by", { hasText: "not Claude Opus 5.5" }).waitFor();
 	await page.reload();
 	await step.waitFor();
+	await page.locator(".foot:visible").waitFor(); // the turn is drawn to its end
+	await page.locator(".by", { hasText: "not Claude Opus 5.5" }).waitFor();
 	assert.equal(await step.getAttribute("open"), null, "news no more");
 	await step.locator("summary").click();
+	await step.getByText("From, to").waitFor();
 	assert.match(await step.innerText(), /^Fell back[\s\S]*invalid x-api-key[\s\S]*From, to\s+Claude Opus 5\.5, \w+ → .*GPT.*, \w+\s+Return/);
 	assert.equal(await step.count(), 1);
 	await page.locator(".by", { hasText: "not Claude Opus 5.5" }).waitFor();
