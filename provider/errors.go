@@ -61,7 +61,7 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Provider)
-	if e.Status != 0 {
+	if e.Status >= 300 || e.Status != 0 && e.Err == nil { // the status of an answer that broke off explains nothing
 		fmt.Fprintf(&b, ": status %d", e.Status)
 	}
 	if e.Code != "" {

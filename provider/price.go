@@ -77,6 +77,28 @@ func (h *PeakHours) in(at time.Time) bool {
 	return false
 }
 
+// Times returns the price with all rates multiplied, such as that of a place where a vendor takes more. What searches cost stays.
+func (p Price) Times(factor float64) *Price {
+	multiply := func(r Rates) Rates {
+		for _, rate := range r.all() {
+			*rate = math.Round(*rate*factor*1e6) / 1e6
+		}
+		return r
+	}
+	tiers := func(list []PriceTier) []PriceTier {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].Rates = multiply(list[i].Rates)
+		}
+		return list
+	}
+	p.Rates, p.Tiers, p.Changes = multiply(p.Rates), tiers(p.Tiers), slices.Clone(p.Changes)
+	for i := range p.Changes {
+		p.Changes[i].Rates, p.Changes[i].Tiers = multiply(p.Changes[i].Rates), tiers(p.Changes[i].Tiers)
+	}
+	return &p
+}
+
 // At has the rates of a request with a prompt of that many tokens at a moment.
 func (p Price) At(prompt int, at time.Time) Rates {
 	rates, tiers, today := p.Rates, p.Tiers, at.UTC().Format(time.DateOnly)
@@ -136,6 +158,10 @@ func (p *Price) Cost(u Usage, at time.Time) *Cost {
 func (p *Price) one(u Usage, at time.Time) *Cost {
 	now := p.At(u.Input, at)
 	cost := &Cost{Currency: USD}
+	if b := u.Billed; b != nil {
+		cost.Amount = MoneyOf((float64(b.Input)*now.Input + float64(b.Output)*now.Output) / 1e6)
+		return cost
+	}
 	units := 0.0
 	long := min(u.CacheWriteLong, u.CacheWrite)
 	for _, part := range []struct {

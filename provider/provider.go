@@ -45,7 +45,8 @@ type Request struct {
 	//	chat        tool_choice "none" to OpenAI; nothing to other hosts, some of which leave out the tools for it
 	//	messages    nothing: another tool_choice ends the cache of all messages
 	//	gemini      nothing: the mode NONE is the same as a request without declarations
-	//	ollama      nothing: the API has no such member
+	//	ollama      nothing: the API has no such member; converse as well
+	//	cohere      nothing: newer models refuse it
 	NoTools bool
 
 	// Opaque says that thinking is kept without readable text. The decision's display is omitted. If text comes nevertheless, the

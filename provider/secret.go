@@ -93,6 +93,16 @@ var ErrNoKeyNeeded = errors.New("the provider needs no key")
 // ErrVariableName says that a key is only the name of the variable that should have it.
 var ErrVariableName = errors.New("the name of a variable is no key")
 
+// NamesVariable reports whether a text is the name of a variable and not its value: NAME, $NAME or ${NAME}. Programs that do not replace
+// such a reference pass it on.
+func NamesVariable(text, variable string) bool {
+	name := strings.TrimPrefix(text, "$")
+	if inner, braced := strings.CutPrefix(name, "{"); braced {
+		name = strings.TrimSuffix(inner, "}")
+	}
+	return variable != "" && name == variable
+}
+
 // KeySource says where a provider's key is from; empty: there is none.
 type KeySource string
 
@@ -100,7 +110,10 @@ const (
 	KeyFromEnvironment KeySource = "environment"
 	KeyFromPerson      KeySource = "keys" // given by hand
 	KeyFromLogin       KeySource = "login"
+	KeyFromIdentity    KeySource = "identity" // of a cloud: a service account, or that of the machine
 )
 
 // Words lists all sources.
-func (KeySource) Words() []string { return Words(KeyFromEnvironment, KeyFromPerson, KeyFromLogin) }
+func (KeySource) Words() []string {
+	return Words(KeyFromEnvironment, KeyFromPerson, KeyFromLogin, KeyFromIdentity)
+}

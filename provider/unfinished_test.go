@@ -11,7 +11,7 @@ import (
 // TestContinue is the decision for each block and each wire API. A row of the table is an answer, with the letters of what
 // becomes of its blocks: k kept, p prefilled, a requested again, - dropped.
 func TestContinue(t *testing.T) {
-	apis := []string{"messages", "responses", "chat", "gemini", "ollama"}
+	apis := []string{"messages", "responses", "chat", "gemini", "ollama", "converse", "cohere"}
 	blocks := func(api string) map[string]Block {
 		state := State{Origin: Origin{API: api}, Data: json.RawMessage(`{}`)}
 		foreign := State{Origin: Origin{API: "other"}, Data: json.RawMessage(`{}`)}

@@ -20,9 +20,16 @@ type Usage struct {
 	// For the price alone. Separate are requests that the vendor made on its own, and those that went on with an answer: they
 	// are part of the counts, and each is charged by its own prompt. Tier is the vendor's word for how the request was served; empty: in the usual way.
 	// Metered says that the vendor may charge for more by the hour: for containers that code ran in.
+	// Billed is what the vendor charges for, if it charges for less than it counts.
 	Separate []Usage `json:"-"`
 	Tier     string  `json:"-"`
 	Metered  bool    `json:"-"`
+	Billed   *Billed `json:"-"`
+}
+
+// Billed is what a call is charged for, in tokens.
+type Billed struct {
+	Input, Output int
 }
 
 // Unused reports whether nothing was used.

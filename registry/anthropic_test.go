@@ -16,7 +16,8 @@ var anthropicGrids = []struct {
 }{
 	{
 		"claude-fable-5 claude-fable-5-1 claude-fable-5-2 claude-mythos-5 claude-mythos-5-1 claude-mythos-5-2 " +
-			"copilot/claude-fable-5.1 copilot/claude-fable-5",
+			"copilot/claude-fable-5.1 copilot/claude-fable-5 vertex/claude-fable-5 vertex/claude-fable-5-1" +
+			" bedrock/global.anthropic.claude-fable-5 bedrock/us.anthropic.claude-fable-5 bedrock/global.anthropic.claude-fable-5-1 bedrock/us.anthropic.claude-fable-5-1 bedrock/global.anthropic.claude-fable-5-2 bedrock/us.anthropic.claude-fable-5-2",
 		map[string]string{
 			"":        "high model_default effort:high/summarized",
 			"off":     "low off_not_supported effort:low/summarized",
@@ -32,7 +33,8 @@ var anthropicGrids = []struct {
 	},
 	{
 		"claude-opus-5-5 sim/claude-always " +
-			"copilot/claude-opus-5.5",
+			"copilot/claude-opus-5.5 vertex/claude-opus-5-5" +
+			" bedrock/global.anthropic.claude-opus-5-5 bedrock/us.anthropic.claude-opus-5-5",
 		map[string]string{
 			"":        "medium model_default effort:medium/summarized",
 			"off":     "low off_not_supported effort:low/summarized",
@@ -48,7 +50,8 @@ var anthropicGrids = []struct {
 	},
 	{
 		"claude-opus-5 claude-sonnet-5 sim/claude " +
-			"copilot/claude-sonnet-5 copilot/claude-opus-5",
+			"copilot/claude-sonnet-5 copilot/claude-opus-5 vertex/claude-sonnet-5 vertex/claude-opus-5" +
+			" bedrock/global.anthropic.claude-opus-5 bedrock/us.anthropic.claude-opus-5 bedrock/global.anthropic.claude-sonnet-5 bedrock/us.anthropic.claude-sonnet-5",
 		map[string]string{
 			"":        "high model_default effort:high/summarized",
 			"off":     "off as_requested off",
@@ -64,7 +67,8 @@ var anthropicGrids = []struct {
 	},
 	{
 		"claude-sonnet-5-5 sim/claude-between-tools " +
-			"copilot/claude-sonnet-5.5",
+			"copilot/claude-sonnet-5.5 vertex/claude-sonnet-5-5" +
+			" bedrock/global.anthropic.claude-sonnet-5-5 bedrock/us.anthropic.claude-sonnet-5-5",
 		map[string]string{
 			"":        "high model_default effort:high/summarized",
 			"off":     "off off_up_front_only off",
@@ -80,7 +84,8 @@ var anthropicGrids = []struct {
 	},
 	{
 		"claude-haiku-5-5 " +
-			"copilot/claude-haiku-5.5",
+			"copilot/claude-haiku-5.5 vertex/claude-haiku-5-5" +
+			" bedrock/global.anthropic.claude-haiku-5-5 bedrock/us.anthropic.claude-haiku-5-5",
 		map[string]string{
 			"":        "medium model_default effort:medium/summarized",
 			"off":     "off as_requested off",
@@ -96,7 +101,8 @@ var anthropicGrids = []struct {
 	},
 	{
 		"claude-opus-4-8 claude-opus-4-7 " +
-			"copilot/claude-opus-4.8 copilot/claude-opus-4.7",
+			"copilot/claude-opus-4.8 copilot/claude-opus-4.7 vertex/claude-opus-4-8 vertex/claude-opus-4-7" +
+			" bedrock/global.anthropic.claude-opus-4-8 bedrock/us.anthropic.claude-opus-4-8 bedrock/global.anthropic.claude-opus-4-7 bedrock/us.anthropic.claude-opus-4-7",
 		map[string]string{
 			"":        "off model_default off",
 			"off":     "off as_requested off",
@@ -112,7 +118,8 @@ var anthropicGrids = []struct {
 	},
 	{
 		"claude-opus-4-6 claude-sonnet-4-6 " +
-			"copilot/claude-sonnet-4.6 copilot/claude-opus-4.6",
+			"copilot/claude-sonnet-4.6 copilot/claude-opus-4.6 vertex/claude-opus-4-6 vertex/claude-sonnet-4-6" +
+			" bedrock/global.anthropic.claude-opus-4-6-v1 bedrock/anthropic.claude-opus-4-6-v1 bedrock/global.anthropic.claude-sonnet-4-6 bedrock/anthropic.claude-sonnet-4-6",
 		map[string]string{
 			"":        "off model_default off",
 			"off":     "off as_requested off",
@@ -127,7 +134,8 @@ var anthropicGrids = []struct {
 		},
 	},
 	{
-		"claude-opus-4-5-20251101 claude-opus-4-5",
+		"claude-opus-4-5-20251101 claude-opus-4-5 vertex/claude-opus-4-5@20251101" +
+			" bedrock/global.anthropic.claude-opus-4-5-20251101-v1:0 bedrock/us.anthropic.claude-opus-4-5-20251101-v1:0",
 		map[string]string{
 			"":        "off model_default off",
 			"off":     "off as_requested off",
@@ -143,7 +151,9 @@ var anthropicGrids = []struct {
 	},
 	{
 		"claude-sonnet-4-5-20250929 claude-sonnet-4-5 claude-haiku-4-5-20251001 claude-haiku-4-5 sim/claude-budget " +
-			"copilot/claude-haiku-4.5 copilot/claude-opus-4.5 copilot/claude-sonnet-4.5",
+			"copilot/claude-haiku-4.5 copilot/claude-opus-4.5 copilot/claude-sonnet-4.5 " +
+			"vertex/claude-sonnet-4-5@20250929 vertex/claude-haiku-4-5@20251001" +
+			" bedrock/global.anthropic.claude-sonnet-4-5-20250929-v1:0 bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0 bedrock/global.anthropic.claude-haiku-4-5-20251001-v1:0 bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0",
 		map[string]string{
 			"":        "off model_default off",
 			"off":     "off as_requested off",
@@ -277,7 +287,8 @@ func TestPrefill(t *testing.T) {
 			got = append(got, m.Ref())
 		}
 	}
-	want := []string{"anthropic/claude-haiku-4-5-20251001", "anthropic/claude-opus-4-5-20251101", "anthropic/claude-sonnet-4-5-20250929", "sim/claude-budget"}
+	want := []string{"anthropic/claude-haiku-4-5-20251001", "anthropic/claude-opus-4-5-20251101", "anthropic/claude-sonnet-4-5-20250929", "sim/claude-budget",
+		"vertex/claude-haiku-4-5@20251001", "vertex/claude-opus-4-5@20251101", "vertex/claude-sonnet-4-5@20250929"}
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("prefill: %q, not %q", got, want)
 	}

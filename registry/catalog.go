@@ -87,7 +87,8 @@ func (c *Catalog) Model(providerID, name string) provider.Model {
 	if m, ok := s.row(name); ok {
 		return c.answering(s, m)
 	}
-	m := provider.Model{Provider: providerID, ID: name, Name: name, API: s.spoken.api, Dialect: s.spoken.dialect, Source: provider.FromNobody}
+	m := provider.Model{Provider: providerID, ID: name, Name: name, Source: provider.FromNobody}
+	m.API, m.Dialect = s.spokenBy(name).both()
 	if row, ok := s.stated[name]; ok { // its server is not reachable now
 		m.NumCtx = row.NumCtx
 	}

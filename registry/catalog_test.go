@@ -69,7 +69,7 @@ func TestCatalogFile(t *testing.T) {
 		}
 	}
 	want := []string{"anthropic", "openai", "gemini", "deepseek", "xai", "openrouter", "groq", "mistral", "moonshot", "zai", "minimax",
-		"dashscope", "copilot", "chatgpt", "azure", "ollama", "lmstudio", "llamacpp", "vllm", "sglang", "sim"}
+		"dashscope", "cohere", "copilot", "chatgpt", "azure", "vertex", "bedrock", "ollama", "lmstudio", "llamacpp", "vllm", "sglang", "sim"}
 	if !slices.Equal(ids, want) {
 		t.Errorf("vendors %v, want %v", ids, want)
 	}

@@ -11,11 +11,17 @@ import (
 func newStock(p Provider, v vendorRows) *stock {
 	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, simulates: v.Simulates, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, numCtx: p.NumCtx, live: p.Live, lessons: p.Lessons, redirect: v.Redirected}
 	s.spoken = spoken{v.API, v.Dialect}.or(p.API, p.Dialect)
+	if s.spoken == (spoken{v.API, v.Dialect}) {
+		s.families = v.Families
+	}
 	for _, row := range v.rows() {
 		m := row.Model
 		m.Provider, m.Known, m.Source = p.ID, true, provider.FromCatalog
 		m.API, m.Dialect = s.spoken.or(m.API, m.Dialect).both()
 		m.Facts = stated(m, row.Source)
+		if factor := p.Surcharge[m.API]; factor > 0 && m.Price != nil {
+			m.Price = m.Price.Times(factor)
+		}
 		setMedia(&m, v.Media)
 		s.rows, s.own = append(s.rows, complete(m, m.Thinking.Budgets)), append(append(s.own, m.ID), row.Aliases...)
 		for _, alias := range row.Aliases {

@@ -52,6 +52,10 @@ var bills = []billed{
 	{model: "gemini/gemini-3.1-pro-preview", usage: provider.Usage{Input: 200_000, Output: 10_000}, want: 0.52, sum: "0.2M x 2 + 0.01M x 12"},
 	{model: "gemini/gemini-3.1-pro-preview", usage: provider.Usage{Input: 300_000, Cached: 100_000, Output: 10_000}, want: 1.02, sum: "0.2M x 4 + 0.1M x 0.40 + 0.01M x 18"},
 
+	// Google Cloud sells at the makers' prices, at the global endpoint.
+	{model: "vertex/claude-opus-5-5", usage: provider.Usage{Input: 100_000, Cached: 50_000, Output: 10_000}, want: 0.41, sum: "0.05M x 4 + 0.05M x 0.20 + 0.01M x 20"},
+	{model: "vertex/gemini-3.8-flash", usage: provider.Usage{Input: 100_000, Cached: 60_000, Output: 10_000}, want: 0.072, sum: "0.04M x 0.75 + 0.06M x 0.075 + 0.01M x 3.75"},
+
 	// DeepSeek: twice as much on weekdays from 9 to 12 and from 14 to 18 in Beijing.
 	{model: "deepseek/deepseek-flash", usage: provider.Usage{Input: 1_000_000, Cached: 500_000, Output: 100_000}, want: 0.1365, sum: "0.5M x 0.15 + 0.5M x 0.003 + 0.1M x 0.60"},
 	{model: "deepseek/deepseek-flash", usage: provider.Usage{Input: 1_000_000, Cached: 500_000, Output: 100_000}, at: "2026-11-23T10:30:00+08:00", want: 0.273, sum: "twice that"},
@@ -73,6 +77,15 @@ var bills = []billed{
 	{model: "groq/openai/gpt-oss-120b", usage: provider.Usage{Input: 100_000, Output: 10_000}, want: 0.021, sum: "0.1M x 0.15 + 0.01M x 0.60"},
 	{model: "dashscope/qwen3.7-max", usage: provider.Usage{Input: 100_000, Cached: 40_000, CacheWrite: 20_000, Output: 10_000}, want: 0.2575, sum: "0.04M x 2.50 + 0.04M x 0.50 + 0.02M x 3.125 + 0.01M x 7.50"},
 
+	// Amazon charges a tenth more where the place is stated.
+	// Cohere charges for what it bills, which is less than it counts: its own part of a prompt is free. The bills are of recorded answers.
+	{model: "cohere/command-a-reasoning-08-2025", usage: provider.Usage{Input: 1430, Cached: 1392, Output: 2697, Billed: &provider.Billed{Input: 44, Output: 2692}}, want: 0.02703, sum: "44 x 2.50 / 1M + 2,692 x 10 / 1M"},
+	{model: "cohere/command-a-03-2025", usage: provider.Usage{Input: 5890, Cached: 112, Output: 99, Billed: &provider.Billed{Input: 4453, Output: 47}}, want: 0.0116025, sum: "4,453 x 2.50 / 1M + 47 x 10 / 1M"},
+
+	{model: "bedrock/anthropic.claude-opus-5-5", usage: provider.Usage{Input: 100_000, Cached: 50_000, Output: 10_000}, want: 0.41, sum: "0.05M x 4 + 0.05M x 0.20 + 0.01M x 20"},
+	{model: "bedrock/eu.anthropic.claude-opus-5-5", usage: provider.Usage{Input: 100_000, Cached: 50_000, Output: 10_000}, want: 0.451, sum: "0.05M x 4.40 + 0.05M x 0.22 + 0.01M x 22"},
+	{model: "bedrock/jp.anthropic.claude-haiku-5-5", usage: provider.Usage{Input: 200_000, Output: 10_000}, want: 0.1375, sum: "0.2M x 0.55 + 0.01M x 2.75"},
+
 	// OpenAI's service tiers: openai.com/api-priority-processing for priority, developers.openai.com/api/docs/pricing for flex and fast.
 	{model: "openai/gpt-5.5", usage: provider.Usage{Input: 100_000, Output: 10_000, Tier: "priority"}, want: 2.00, sum: "0.1M x 12.50 + 0.01M x 75"},
 	{model: "openai/gpt-5-mini", usage: provider.Usage{Input: 100_000, Cached: 40_000, Output: 10_000, Tier: "priority"}, want: 0.0648, sum: "0.06M x 0.45 + 0.04M x 0.045 + 0.01M x 3.60"},
@@ -80,6 +93,30 @@ var bills = []billed{
 	{model: "openai/gpt-5.1", usage: provider.Usage{Input: 100_000, Output: 10_000, Tier: "flex"}, want: 0.1125, sum: "0.1M x 0.625 + 0.01M x 5"},
 	// OpenRouter says what it charged: that is the cost, and its list's price is for an answer that does not say.
 	{model: "openrouter/anthropic/claude-sonnet-5", usage: provider.Usage{Input: 100_000, Cached: 50_000, Output: 10_000}, want: 0.21, sum: "0.05M x 2 + 0.05M x 0.20 + 0.01M x 10"},
+}
+
+// TestSurcharge multiplies each rate of one API's models, with their tiers and announced prices, and no other.
+func TestSurcharge(t *testing.T) {
+	catalog, err := New([]Provider{{ID: "vertex", Vendor: "vertex", Surcharge: map[string]float64{"messages": 1.1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ref, want := range map[string]float64{"claude-opus-5-5": 1.1, "claude-haiku-5-5": 1.1, "gemini-3.8-flash": 1, "gemini-4-argon": 1} {
+		was, now := Default().Model("vertex", ref).Price, catalog.Model("vertex", ref).Price
+		for _, prompt := range []int{1000, 150_000} {
+			for _, day := range []time.Time{time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), time.Date(2026, 12, 22, 0, 0, 0, 0, time.UTC)} {
+				a, b := was.At(prompt, day), now.At(prompt, day)
+				for i, pair := range [][2]float64{{a.Input, b.Input}, {a.Output, b.Output}, {a.CachedInput, b.CachedInput}, {a.CacheWrite, b.CacheWrite}, {a.CacheWriteLong, b.CacheWriteLong}} {
+					if got := pair[1]; got < pair[0]*want-1e-6 || got > pair[0]*want+1e-6 {
+						t.Errorf("%s, rate %d of %d tokens: %v, was %v", ref, i, prompt, got, pair[0])
+					}
+				}
+			}
+		}
+		if now.WebSearch != was.WebSearch {
+			t.Errorf("%s: searches cost %v, not %v", ref, now.WebSearch, was.WebSearch)
+		}
+	}
 }
 
 // TestBills compares what thinkd says that a request costs with what its vendor charges. What OpenRouter says itself and

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -40,11 +41,25 @@ var families = sync.OnceValue(func() familyFile {
 	return file
 })
 
+// makerDot finds the place and the maker in front of a name: us.anthropic.claude-…
+var makerDot = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[a-z]+\.)+([a-z])`) })
+
+// Bare cuts a model's id into the maker that Amazon Bedrock puts in front of it, and its own name: us.anthropic.claude-opus-4-6-v1 is
+// anthropic's claude-opus-4-6-v1. The maker is empty for all other ids.
+func Bare(id string) (maker, name string) {
+	at := makerDot().FindStringSubmatchIndex(id)
+	if at == nil {
+		return "", id
+	}
+	before := strings.TrimSuffix(id[:at[2]], ".")
+	return before[strings.LastIndexByte(before, '.')+1:], id[at[2]:]
+}
+
 // familyOf returns the usual thinking of models with this name, and the pattern that matched. It tries the vendor's families
-// first, then those of open weights.
+// first, then those of the maker that the name states, then those of open weights.
 func familyOf(vendor, name string) (c provider.Capability, pattern string, ok bool) {
-	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
-	for _, list := range [][]family{families().Vendors[vendor], families().Open} {
+	maker, name := Bare(strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]))
+	for _, list := range [][]family{families().Vendors[vendor], families().Vendors[maker], families().Open} {
 		for _, f := range list {
 			if ok, err := path.Match(f.Match, name); ok && err == nil { // the package's tests refuse a broken pattern
 				return own(f.Thinking), f.Match, true

@@ -156,9 +156,8 @@ var smaller = []string{"lite", "mini", "nano", "micro", "small", "tiny", "air", 
 
 // namePatterns are those of a model's id. They are compiled once, when the first id is read: most commands read none.
 var namePatterns = sync.OnceValue(func() (p struct {
-	makerDot, bedrock, quantised, dashed, joined, version *regexp.Regexp
+	bedrock, quantised, dashed, joined, version *regexp.Regexp
 }) {
-	p.makerDot = regexp.MustCompile(`^(?:[a-z]+\.)+([a-z])`)                     // us.anthropic.claude-…
 	p.bedrock = regexp.MustCompile(`-v\d+(?::\d+)?$`)                            // …-v1:0
 	p.quantised = regexp.MustCompile(`[-_.:](?:ud-)?i?q\d(?:_[a-z0-9]+)*(\W|$)`) // -Q4_K_M
 	p.dashed = regexp.MustCompile(`(?:^|-)(20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|1[0-2])-20\d\d|0\d-(?:0[1-9]|[12]\d|3[01]))(?:-|$)`)
@@ -177,7 +176,7 @@ func parseName(id string) modelName {
 		n.maker = maker
 	}
 	id = id[strings.LastIndexAny(id, `/\`)+1:]
-	if bare := is.makerDot.ReplaceAllString(id, "$1"); bare != id {
+	if _, bare := Bare(id); bare != id {
 		id = is.bedrock.ReplaceAllString(bare, "")
 	}
 	if id = strings.TrimSuffix(id, ".gguf"); strings.ContainsRune(id, 'q') {

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"path"
 	"slices"
 	"sync"
 
@@ -19,6 +20,9 @@ type Provider struct {
 	Dialect string
 
 	Rows []Row
+
+	// Surcharge multiplies the catalog's prices of models that are spoken to over an API, by its name: some hosts take more at some places.
+	Surcharge map[string]float64
 
 	// NumCtx is the window that is requested of Ollama, in tokens, if a row has none. 0: see provider.OllamaWindow.
 	NumCtx int
@@ -49,6 +53,7 @@ type stock struct {
 	resells   bool // it sells models of other vendors
 	simulates bool // its models are stand-ins
 	spoken    spoken
+	families  []Family // none if the provider's API is not the vendor's
 	display   []provider.Display
 	rows      []provider.Model
 	aliases   map[string]string         // alias to id
@@ -96,6 +101,17 @@ func (s *stock) loaded(m provider.Model) provider.Model {
 
 // blank returns a model of which only the API is known. It has tools: if it does not support them, the vendor refuses them.
 func (s *stock) blank(id string) provider.Model {
-	return provider.Model{Provider: s.provider, ID: id, API: s.spoken.api, Dialect: s.spoken.dialect, Tools: true,
-		Source: provider.FromNobody, Thinking: provider.Capability{Display: s.display}}
+	m := provider.Model{Provider: s.provider, ID: id, Tools: true, Source: provider.FromNobody, Thinking: provider.Capability{Display: s.display}}
+	m.API, m.Dialect = s.spokenBy(id).both()
+	return m
+}
+
+// spokenBy returns how a model is spoken to that has no row.
+func (s *stock) spokenBy(id string) spoken {
+	for _, f := range s.families {
+		if fits, err := path.Match(f.Match, id); fits && err == nil {
+			return spoken{f.API, f.Dialect}
+		}
+	}
+	return s.spoken
 }

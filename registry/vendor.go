@@ -20,6 +20,7 @@ type Vendor struct {
 	BaseURL      string             `json:"default_base_url"` // empty: the operator configures it, or, for the simulator, it is in this process
 	KeyEnv       string             `json:"key_env"`          // the environment variable with the key; empty: needs no key
 	KeyEnvBefore string             `json:"key_env_before"`   // an older variable, which applies if KeyEnv is not set
+	KeyEnvOther  string             `json:"key_env_other"`    // another variable of the vendor's pages, which applies if KeyEnv is not set
 	BaseURLEnv   string             `json:"base_url_env"`
 	Resells      bool               `json:"resells"`   // it serves models of other vendors; a bare id means the maker's model if that is configured
 	Simulates    bool               `json:"simulates"` // its models are stand-ins: they are named with their provider only
@@ -29,7 +30,16 @@ type Vendor struct {
 	Live         bool               `json:"live"`       // its server lists its models, and may be asked at any time
 	Display      []provider.Display `json:"display"`    // of rows that name none
 	Media        *VendorMedia       `json:"media"`      // of rows that name none, member by member
+	Identity     string             `json:"identity"`   // the cloud whose identities it takes, by the names of provider/identity; empty: none
+	Families     []Family           `json:"families"`   // how models are spoken to that no row describes, by their ids; the first that fits
 	Redirected   map[string]string  `json:"redirected"` // ids under which another model answers, by its id: see [Catalog.Served]
+}
+
+// Family are the models of a vendor with similar ids.
+type Family struct {
+	Match   string `json:"match"` // a pattern of [path.Match]
+	API     string `json:"api"`
+	Dialect string `json:"dialect"`
 }
 
 // VendorMedia are the limits of media that hold for all models of a vendor, with the page that states them.

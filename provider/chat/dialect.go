@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -260,4 +261,13 @@ func (d *Dialect) Members() []string {
 	all = slices.DeleteFunc(all, func(name string) bool { return name == "" })
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// path is where a model is called. Google Cloud has another one for an answer that comes whole.
+func (d *Dialect) path(model string, streamed bool) string {
+	path := strings.ReplaceAll(d.ChatPath, "{model}", url.PathEscape(model))
+	if !streamed {
+		path = strings.Replace(path, ":streamRawPredict", ":rawPredict", 1)
+	}
+	return path
 }

@@ -16,7 +16,7 @@ func TestDialects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "openai deepseek dashscope openrouter kimi zai minimax xai groq mistral copilot gemini ollama-v1 vllm sglang llamacpp lmstudio generic litellm"
+	want := "openai deepseek dashscope openrouter kimi zai minimax xai groq mistral copilot gemini ollama-v1 vllm sglang llamacpp lmstudio generic litellm cloud cloud-mistral"
 	if got := strings.Join(ids, " "); got != want {
 		t.Errorf("dialects %s, want %s", got, want)
 	}

@@ -48,6 +48,7 @@ type reply struct {
 	linked      []provider.Citation // images that are only addresses
 
 	finished bool     // a finish_reason came
+	filters  string   // Azure's filters that blocked something
 	bills    []string // what a chunk with a usage has in it: few have one
 	usage    gjson.Result
 	tier     string // how the host says that it served the request

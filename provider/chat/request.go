@@ -45,13 +45,13 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	}
 	own := &call{api: a, req: req, model: req.Model.ID, off: req.Decision.Control.Mode == provider.ModeOff,
 		tools: len(req.Tools) > 0, images: h.images, opaque: h.opaque}
-	out := &exchange.Call{URL: a.caller.BaseURL + d.ChatPath, Header: a.header(h), Dialect: own,
+	own.streamed = !slices.Contains(req.Repairs, NotStreamed) && !(d.Request.NoStreamTools && own.tools)
+	out := &exchange.Call{URL: a.caller.BaseURL + d.path(req.Model.ID, own.streamed), Header: a.header(h), Dialect: own,
 		Prompt: exchange.Prompt{Tools: "tools", List: "messages", Cache: a.terms(req)}}
 	if mark := a.mark(req); mark != nil {
 		own.marked = true
 		markCache(messages, mark, d.Request.Cache.Tool)
 	}
-	own.streamed = !slices.Contains(req.Repairs, NotStreamed) && !(d.Request.NoStreamTools && own.tools)
 	body["model"], body["messages"], body["stream"] = req.Model.ID, messages, own.streamed
 	if own.options = own.streamed && d.Request.IncludeUsage && !slices.Contains(req.Repairs, NoStreamOptions); own.options {
 		body["stream_options"] = tree{"include_usage": true}

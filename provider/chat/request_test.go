@@ -100,6 +100,10 @@ func TestWire(t *testing.T) {
 		{"generic", "anything", e(provider.Minimal), `{"reasoning_effort":"minimal"}`},
 		{"generic", "anything", modeOff, `{"reasoning_effort":"none"}`},
 		{"generic", "anything", budget(5), "no budget"},
+		{"cloud", "openai/gpt-oss-120b-maas", modeOn, `{}`},
+		{"cloud", "openai/gpt-oss-120b-maas", modeOmit, `{}`},
+		{"cloud", "openai/gpt-oss-120b-maas", modeOff, "cannot be off"},
+		{"cloud-mistral", "mistral-medium-3", modeOmit, `{}`},
 		{"litellm", "anything", e(provider.Minimal), `{"reasoning_effort":"minimal"}`},
 		{"generic", "anything", provider.Control{Mode: "wish"}, "unknown mode"},
 	}

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/refusal"
 )
 
 // Over reports whether a finish_reason came, after which some hosts leave [DONE] out. With other hosts one may stand at the
@@ -89,6 +91,8 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 			choices = value
 		case "citations", "search_results":
 			pages = true
+		case "prompt_filter_results":
+			r.filters = cmp.Or(refusal.Filters(value), r.filters)
 		}
 		return true
 	})
@@ -136,6 +140,8 @@ func (r *reply) choice(choice gjson.Result, words string) error {
 			text = value
 		case "finish_reason":
 			reason = value
+		case "content_filter_results": // of Azure
+			r.filters = cmp.Or(refusal.Filters(value), r.filters)
 		}
 		return true
 	})
@@ -220,6 +226,8 @@ func (r *reply) finish() error {
 		return r.brokeOff()
 	case r.stop.Detail != "" && reason == provider.StopEndTurn:
 		r.stop.Reason = provider.StopRefusal
+	case reason == provider.StopRefusal && r.filters != "":
+		r.stop.Reason, r.stop.Detail = reason, "content filter: "+r.Text(r.filters)
 	default:
 		r.stop.Reason = reason
 	}

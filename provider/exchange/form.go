@@ -25,6 +25,15 @@ const (
 // JSON, and some send blank lines while the model loads. alive is called for these, and its error ends the waiting. What
 // is neither a stream nor JSON is an error that says what it is. The body is to be read from the reader.
 func (c *Caller) Form(ctx context.Context, resp *http.Response, streams string, alive func() error) (Form, io.Reader, error) {
+	return c.form(ctx, resp, &Framing{Type: streams}, alive)
+}
+
+// form is Form for streams of a framing; nil: of server-sent events.
+func (c *Caller) form(ctx context.Context, resp *http.Response, framing *Framing, alive func() error) (Form, io.Reader, error) {
+	streams := "text/event-stream"
+	if framing != nil {
+		streams = framing.Type
+	}
 	if e := encoded(resp); e != "" {
 		return 0, nil, c.NoAnswer(resp, fmt.Sprintf("the answer is %s-encoded, which was not asked for", refusal.Clean(e, 40)))
 	}
@@ -66,6 +75,8 @@ func (c *Caller) Form(ctx context.Context, resp *http.Response, streams string, 
 		return 0, nil, c.NoAnswer(resp, "the answer is an HTML page: base_url does not lead to the API, or a proxy is in between")
 	case first[0] == '{', first[0] == '[':
 		return Whole, body, nil
+	case framing != nil && framing.Read != nil && first[0] == framing.First:
+		return Streamed, body, nil
 	case streams == "text/event-stream" && eventStream(body):
 		return Streamed, body, nil
 	case declared == "application/json":

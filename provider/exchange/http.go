@@ -35,6 +35,7 @@ type Config struct {
 	BaseURL  string // as the vendor's own clients take it
 	Key      provider.Secret
 	KeyVar   string             // the environment variable that the key would be in, for the error of a call without one
+	Bearer   bool               // Key is a token that goes as a bearer token, whatever header the API has for keys
 	Account  string             // the organization or plan of the key; empty: the key stands for itself
 	Headers  map[string]string  // sent with each call; they replace those of the adapter
 	Cache    provider.CacheTime // for vendors whose prompt cache has marks
@@ -44,6 +45,8 @@ type Config struct {
 	Client   *http.Client       // nil: a new one
 	Quota    *quota.Meter       // takes in the limits that answers name; nil: nobody wants to know
 	Log      *slog.Logger       // nil: nothing is logged
+
+	Authorizer Authorizer // nil: Key and Headers are all that a call needs
 }
 
 // Caller makes the calls of one adapter to one address. Each error is a [*provider.Error] that names the provider and the
@@ -75,7 +78,7 @@ func NewCaller(api string, cfg Config) Caller {
 }
 
 // Header is that of a call with a JSON body whose answer is a stream of events. The key is in keyHeader as it is; if keyHeader is
-// empty, it is a bearer token. It is never in an address, because addresses are logged.
+// empty, or Bearer is set, it is a bearer token. It is never in an address, because addresses are logged.
 func (c *Caller) Header(keyHeader string) http.Header {
 	h := http.Header{}
 	h.Set("Content-Type", "application/json")
@@ -83,7 +86,7 @@ func (c *Caller) Header(keyHeader string) http.Header {
 	h.Set("User-Agent", "thinkd")
 	switch {
 	case c.Key.IsZero() || c.Keyless:
-	case keyHeader != "":
+	case keyHeader != "" && !c.Bearer:
 		h.Set(keyHeader, c.Key.Reveal())
 	default:
 		h.Set("Authorization", "Bearer "+c.Key.Reveal())
@@ -99,7 +102,7 @@ func (c *Caller) Origin(model string) provider.Origin {
 // Post sends body and returns an answer with a status of 2xx, whose body the caller closes. Redirects are not followed,
 // whatever the client says: net/http would take a key in a header of its own name to any host.
 func (c *Caller) Post(ctx context.Context, address string, header http.Header, body []byte) (*http.Response, error) {
-	return c.send(ctx, http.MethodPost, address, header, bytes.NewReader(body))
+	return c.send(ctx, http.MethodPost, address, header, body)
 }
 
 // Get asks for what an address has, by the rules of Post.
@@ -107,8 +110,21 @@ func (c *Caller) Get(ctx context.Context, address string, header http.Header) (*
 	return c.send(ctx, http.MethodGet, address, header, nil)
 }
 
-func (c *Caller) send(ctx context.Context, method, address string, header http.Header, body io.Reader) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, address, body)
+// send makes a request, and once more if its credentials were refused and there are others.
+func (c *Caller) send(ctx context.Context, method, address string, header http.Header, body []byte) (*http.Response, error) {
+	resp, err := c.try(ctx, method, address, header.Clone(), body)
+	if c.renewed(err) {
+		return c.try(ctx, method, address, header, body)
+	}
+	return resp, err
+}
+
+func (c *Caller) try(ctx context.Context, method, address string, header http.Header, body []byte) (*http.Response, error) {
+	var content io.Reader
+	if body != nil {
+		content = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, content)
 	if err != nil {
 		return nil, c.fault(provider.KindBadRequest, "", err)
 	}
@@ -116,6 +132,9 @@ func (c *Caller) send(ctx context.Context, method, address string, header http.H
 	req.Header.Set("Accept-Encoding", "identity") // also keeps a foreign transport from inflating by itself
 	for name, value := range c.Headers {
 		req.Header.Set(name, value)
+	}
+	if err := c.authorize(ctx, req, body); err != nil {
+		return nil, err
 	}
 	client := *c.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -138,6 +157,30 @@ func (c *Caller) send(ctx context.Context, method, address string, header http.H
 	return nil, c.Refusal(resp.StatusCode, resp.Header, data)
 }
 
+// authorize adds the credentials to a request, if the caller has an Authorizer.
+func (c *Caller) authorize(ctx context.Context, req *http.Request, body []byte) error {
+	if c.Authorizer == nil {
+		return nil
+	}
+	err := c.Authorizer.Authorize(ctx, req, body)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*provider.Error](err); ok {
+		return e
+	}
+	return c.fault(provider.KindAuth, "no credentials", err)
+}
+
+// renewed reports whether a request that was refused should be sent once more, with other credentials.
+func (c *Caller) renewed(err error) bool {
+	e, ok := errors.AsType[*provider.Error](err)
+	return ok && c.Authorizer != nil && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden) && c.Authorizer.Refused(e)
+}
+
 // NoAnswer is the error for a 2xx answer that is none.
 func (c *Caller) NoAnswer(resp *http.Response, text string) *provider.Error {
 	return &provider.Error{API: c.API, Provider: c.Provider, Kind: provider.KindBadRequest, Status: resp.StatusCode,
@@ -152,6 +195,9 @@ func (c *Caller) Broken(ctx context.Context, resp *http.Response, err error) err
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // the address is the operator's own, and may hold what nobody else should see
 	}
+	if resp != nil {
+		err = &brokenOff{err}
+	}
 	e := c.fault(provider.KindTransport, "", err)
 	switch _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); {
 	case errors.Is(err, transport.ErrProxyLogin):
@@ -165,6 +211,18 @@ func (c *Caller) Broken(ctx context.Context, resp *http.Response, err error) err
 	return e
 }
 
+// brokenOff is the cause of an answer that began and has no end.
+type brokenOff struct{ err error }
+
+func (e *brokenOff) Error() string {
+	if e.err == io.ErrUnexpectedEOF {
+		return "the provider ended the answer early"
+	}
+	return "the answer broke off: " + e.err.Error()
+}
+
+func (e *brokenOff) Unwrap() error { return e.err }
+
 // fault is an error without an answer. An error that would print a secret is replaced by its scrubbed text.
 func (c *Caller) fault(kind provider.Kind, text string, err error) *provider.Error {
 	if err != nil && c.scrub(err.Error()) != err.Error() {
@@ -176,7 +234,7 @@ func (c *Caller) fault(kind provider.Kind, text string, err error) *provider.Err
 // NoKey is the error of a call that needs a key and has none. A call to an address on this machine or its network needs
 // none, and a configured header can take the key's place.
 func (c *Caller) NoKey() error {
-	if c.Keyless || !c.Key.IsZero() || Local(c.BaseURL) {
+	if c.Keyless || !c.Key.IsZero() || c.Authorizer != nil || Local(c.BaseURL) {
 		return nil
 	}
 	for name := range c.Headers {
@@ -185,9 +243,9 @@ func (c *Caller) NoKey() error {
 			return nil
 		}
 	}
-	text := "no API key"
+	text := "no API key: run `thinkd auth set " + c.Provider + "`"
 	if c.KeyVar != "" {
-		text += ": set " + c.KeyVar
+		text += ", or set " + c.KeyVar
 	}
 	return c.fault(provider.KindAuth, text, nil)
 }
@@ -220,6 +278,9 @@ func (c *Caller) Text(foreign string) string { return refusal.Clean(c.scrub(fore
 // scrub takes out the key and the configured headers' values, which may be keys as well.
 func (c *Caller) scrub(text string) string {
 	text = c.Key.Scrub(text)
+	if c.Authorizer != nil {
+		text = c.Authorizer.Scrub(text)
+	}
 	for _, value := range c.Headers {
 		for word := range strings.FieldsSeq(value) {
 			if len(word) >= 8 {

@@ -343,7 +343,7 @@ func TestNoKey(t *testing.T) {
 		return c.NoKey()
 	}
 	e := asError(t, missing("https://api.example.com", "ACME_API_KEY"))
-	if e.Kind != provider.KindAuth || !strings.Contains(e.Error(), "ACME_API_KEY") {
+	if e.Kind != provider.KindAuth || !strings.Contains(e.Error(), "run `thinkd auth set acme`, or set ACME_API_KEY") {
 		t.Errorf("error %v of kind %s", e, e.Kind)
 	}
 	for _, local := range []string{"http://127.0.0.1:9000", "http://localhost:1", "http://[::1]:1/v1", "http://192.168.1.5", "http://box", "http://box.local", "http://a.localhost"} {

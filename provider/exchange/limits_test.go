@@ -78,6 +78,8 @@ func TestOverflows(t *testing.T) {
 		{400, "ThrottlingException: Too many tokens, please wait before trying again.", provider.KindRateLimit},
 		{429, "Rate limit reached on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Please try again in 1.2s.", provider.KindRateLimit},
 		{400, "max_tokens: 250000 > 128000, which is the maximum allowed number of output tokens for m", provider.KindBadRequest},
+		{400, "too many tokens: size limit exceeded by 25836 tokens. Try using shorter or fewer inputs. The limit for this model is 288000 tokens.", provider.KindTooLong},
+		{400, "too many tokens: max tokens must be less than or equal to 4096, the maximum output for this model - received 8192.", provider.KindBadRequest},
 		{400, "max_tokens is too large: 100000. This model supports at most 16384 completion tokens", provider.KindBadRequest},
 		{401, "the input length exceeds the context length", provider.KindAuth},
 	} {
@@ -145,6 +147,7 @@ func TestLower(t *testing.T) {
 		{"This model's maximum context length is 16384 tokens. However, you requested 24000 tokens (4000 in the messages, 20000 in the completion).", 20_000, 16_384 - 4_000 - 1_024},
 		{"'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 32768 tokens and your request has 1000 input tokens", 32_000, 32_768 - 1_000 - 1_638},
 		{"max_tokens is too large: 64000. This model supports at most 16384 completion tokens", 64_000, 16_384},
+		{"too many tokens: max tokens must be less than or equal to 4096, the maximum output for this model - received 8192.", 8_192, 4_096},
 		{"Unable to submit request because it has a maxOutputTokens value of 64000 but the supported range is from 1 (inclusive) to 8193 (exclusive).", 64_000, 8_192},
 		{"Please reduce the length of the messages or completion.", 64_000, 8_192},
 		{"Please reduce the length of the messages or completion.", 8_000, 0},

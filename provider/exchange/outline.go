@@ -57,10 +57,10 @@ func speaker(role, kind string) provider.Role {
 }
 
 // marks are members that say what to cache. They move from message to message, and are no part of the prompt.
-var marks = []string{"cache_control", "prompt_cache_breakpoint"}
+var marks = []string{"cache_control", "prompt_cache_breakpoint", "cachePoint"}
 
 // seals are members with data that only the vendor can read.
-var seals = []string{"signature", "encrypted_content", "thoughtSignature", "thought_signature", "reasoning_opaque"}
+var seals = []string{"signature", "encrypted_content", "thoughtSignature", "thought_signature", "reasoning_opaque", "redactedContent"}
 
 func pieceOf(part provider.PromptPart, role provider.Role, v gjson.Result) provider.Piece {
 	m := meter{digest: sha256.New(), piece: provider.Piece{Part: part, Role: role}}
@@ -96,7 +96,9 @@ func (m *meter) read(key, kind string, v gjson.Result) {
 	case v.IsArray():
 		m.write("[")
 		v.ForEach(func(_, element gjson.Result) bool {
-			m.read(key, kind, element)
+			if !element.Get("cachePoint").Exists() { // which is a mark in a list
+				m.read(key, kind, element)
+			}
 			return true
 		})
 		m.write("]")
@@ -116,7 +118,7 @@ func (m *meter) write(text string) { m.digest.Write([]byte(text)) }
 
 // isMedia reports whether a string has the data of an image or a document.
 func isMedia(key, kind, raw string) bool {
-	return key == "data" && (kind == "base64" || kind == "") || key == "images" || strings.HasPrefix(raw, `"data:`)
+	return key == "data" && (kind == "base64" || kind == "") || key == "images" || key == "bytes" || strings.HasPrefix(raw, `"data:`)
 }
 
 // count counts a string by who can read it.

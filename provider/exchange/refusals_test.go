@@ -129,12 +129,15 @@ func (r *refuser) adapter(t *testing.T) provider.Provider {
 // tool, an effort, sampling.
 func (r *refuser) request() *provider.Request {
 	vendor := map[string]string{"messages": "anthropic", "responses": "openai", "gemini": "google", "ollama": "ollama"}[r.row.API]
+	made := cmp.Or(map[string]string{"converse": "anthropic.m"}[r.row.API], "m") // whose rules apply
 	state := func(data string) provider.State {
-		return provider.State{Origin: provider.Origin{API: r.row.API, Vendor: cmp.Or(vendor, r.row.Host), Host: "host.test", Account: "acc", Model: "m"}, Data: json.RawMessage(data)}
+		return provider.State{Origin: provider.Origin{API: r.row.API, Vendor: cmp.Or(vendor, r.row.Host), Host: "host.test", Account: "acc", Model: made}, Data: json.RawMessage(data)}
 	}
 	thought := map[string]string{
 		"messages":  `{"type":"thinking","thinking":"T.","signature":"c2ln"}`,
 		"responses": `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}`,
+		"cohere":    `{"thinking":"T."}`,
+		"converse":  `{"reasoningContent":{"reasoningText":{"text":"T.","signature":"c2ln"}}}`,
 		"chat":      `{"reasoning_details":[{"type":"reasoning.text","text":"T.","signature":"c2ln","format":"anthropic-claude-v1","index":0}]}`,
 	}[r.row.API]
 	called := map[string]string{
@@ -158,7 +161,7 @@ func (r *refuser) request() *provider.Request {
 	}
 	temperature := 0.5
 	req := &provider.Request{
-		Model:  provider.Model{Provider: "p", ID: "m", Known: true, Window: 100_000, MaxOutput: 64_000, Tools: true, Thinking: provider.Capability{Control: provider.ControlEffort, Levels: []provider.Level{provider.Off, provider.Low, provider.High, provider.XHigh}, Default: provider.High, Off: provider.OffFull, Display: []provider.Display{provider.Summarized}}},
+		Model:  provider.Model{Provider: "p", ID: "m", As: made, Known: true, Window: 100_000, MaxOutput: 64_000, Tools: true, Thinking: provider.Capability{Control: provider.ControlEffort, Levels: []provider.Level{provider.Off, provider.Low, provider.High, provider.XHigh}, Default: provider.High, Off: provider.OffFull, Display: []provider.Display{provider.Summarized}}},
 		System: "Be brief.", Input: 50_000, Options: provider.Options{Temperature: &temperature},
 		Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeEffort, Effort: provider.High, Display: provider.Summarized}},
 		Tools:    []provider.Tool{{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}},
@@ -169,6 +172,13 @@ func (r *refuser) request() *provider.Request {
 		},
 	}
 	switch {
+	case r.row.By == "converse/apart@m":
+		last := &req.Messages[len(req.Messages)-1]
+		last.Blocks = append(last.Blocks, provider.Text{Text: "Go on."})
+	case r.row.By == "converse/plain_names":
+		req.Tools[0].Name = "read-file"
+	case r.row.By == "converse/adaptive@m":
+		req.Decision.Control = provider.Control{Mode: provider.ModeBudget, Budget: 4096}
 	case r.row.By == "chat/strip_opaque":
 		req.Messages = append(req.Messages, provider.Message{Role: provider.Assistant, Blocks: provider.Blocks{provider.Text{Text: "Read."}}},
 			provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "And?"}}})
@@ -183,7 +193,7 @@ func (r *refuser) request() *provider.Request {
 	return req
 }
 
-// TestRefusalTable walks through every refusal of the five APIs that was met in the wild. Each is impossible, repaired or
+// TestRefusalTable walks through every refusal of the wire APIs that was met in the wild. Each is impossible, repaired or
 // reported; none is an unknown 400.
 func TestRefusalTable(t *testing.T) {
 	rows := refusalRows(t)
@@ -265,8 +275,8 @@ func TestRefusalTable(t *testing.T) {
 			}
 		})
 	}
-	if len(rows) != 206 {
-		t.Errorf("%d refusals, want 206", len(rows))
+	if len(rows) != 225 {
+		t.Errorf("%d refusals, want 225", len(rows))
 	}
 	t.Logf("%d impossible, %d repaired, %d reported", counts[impossible], counts[repaired], counts[reported])
 }
@@ -365,6 +375,16 @@ func toolWith(property string) string {
 	return `"tools":[{"type":"function","function":{"name":"read","parameters":{"type":"object","properties":{"f":` + property + `}}}}]`
 }
 
+const (
+	converseAddress = "/model/us.anthropic.claude-opus-4-6-v1/converse"
+	converseHi      = `{"role":"user","content":[{"text":"hi"}]}`
+	converseDone    = `{"toolResult":{"toolUseId":"a","content":[{"text":"x"}]}}`
+)
+
+func converseBreach(turns, says string) breach {
+	return breach{converseAddress, `{"toolConfig":{"tools":[{"toolSpec":{"name":"read","inputSchema":{"json":{"type":"object"}}}}]},"messages":[` + turns + `]}`, says}
+}
+
 func geminiTool(property, says string) breach {
 	return geminiBreach(`"contents":[{"role":"user","parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"read","parametersJsonSchema":{"type":"object","properties":{"f":`+property+`}}}]}]`, says)
 }
@@ -428,6 +448,16 @@ var breaches = map[string]breach{
 	"mistral/reasoning_content":         chatBreach("mistral", "mistral", `"messages":[`+hi+`,{"role":"assistant","content":"x","reasoning_content":"T"},`+hi+`]`, "reasoning_content"),
 	"ollama/truncate":                   {"/api/chat", `{"model":"qwen3.5:9b","truncate":false,"options":{"num_ctx":4},"messages":[{"role":"user","content":"` + strings.Repeat("long ", 90) + `"}]}`, "exceeds the context length"},
 	"ollama/arguments":                  {"/api/chat", `{"model":"qwen3.5:9b","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}]}`, "cannot unmarshal string"},
+	"cohere/ends with the model":        cohereBreach(`{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"}`, "message must be at least 1 token long"),
+	"cohere/prompt behind results":      cohereBreach(`{"role":"user","content":"Hi"},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"A"},{"role":"user","content":"Go on."}`, "cannot specify both message and tool_results"),
+	"cohere/unknown member of a tool":   cohereBreach(`{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"read","parameters":{"type":"object"},"requires_confirmation":null}}`, "parameter 'requires_confirmation' is not a valid field"),
+	"converse/no content":               converseBreach(converseHi+`,{"role":"assistant","content":[]}`, "is empty. Add a ContentBlock"),
+	"converse/blank text":               converseBreach(converseHi+`,{"role":"assistant","content":[{"text":""},{"text":"a"}]}`, "is blank. Add text"),
+	"converse/result without a call":    converseBreach(`{"role":"user","content":[`+converseDone+`]}`, "exceeds the number of toolUse blocks"),
+	"converse/space at the end":         converseBreach(converseHi+`,{"role":"assistant","content":[{"text":"ok "}]}`, "trailing whitespace"),
+	"converse/answer first":             converseBreach(`{"role":"assistant","content":[{"text":"ok"}]},`+converseHi, "must start with a user message"),
+	"converse/arguments as a text":      converseBreach(converseHi+`,{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"read","input":"{bad"}}]},{"role":"user","content":[`+converseDone+`]}`, "toolUse.input is invalid"),
+	"converse/history without tools":    breach{converseAddress, `{"messages":[` + converseHi + `,{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"read","input":{}}}]},{"role":"user","content":[` + converseDone + `]}]}`, "toolConfig field must be defined"},
 	"gemini/call first":                 geminiBreach(`"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]`, "function call turn comes immediately after"),
 	"gemini/response count":             geminiBreach(`"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"g","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]`, "number of function response parts"),
 	"gemini/budget and level":           geminiBreach(`"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingBudget":4096,"thinkingLevel":"HIGH"}}`, "only set only one"),
@@ -451,4 +481,9 @@ var breaches = map[string]breach{
 	"gemini/items":                      geminiTool(`{"type":"array"}`, "missing field"),
 	"gemini/types":                      geminiTool(`{"type":["string","null"]}`, "Proto field is not repeating"),
 	"gemini/reference":                  geminiTool(`{"$ref":"#/properties/x"}`, "ref"),
+}
+
+// cohereBreach is a request for an answer to these messages.
+func cohereBreach(messages, says string) breach {
+	return breach{"/v2/chat", `{"model":"command-a-plus-05-2026","messages":[` + messages + `]}`, says}
 }

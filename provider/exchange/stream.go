@@ -37,6 +37,7 @@ type Call struct {
 	Limit    int               // on output, in tokens, as Body has it; 0: none
 	MaxValue int               // bytes that an answer which comes whole may have; 0: 8 MiB, several times the longest output
 	Prompt   Prompt            // where the prompt is in Body
+	Framing  *Framing          // of the stream; nil: server-sent events
 	Dialect
 }
 
@@ -229,14 +230,18 @@ func (a *Answer) request(ctx context.Context, call *Call, reply *Reply) error {
 			return err
 		}
 		a.Whole = form == Whole
-		return a.events(ctx, lines, body, lines.Known)
+		return a.events(ctx, lines, sse.Lines(body, lines.Known))
 	}
-	form, body, err := a.caller.Form(ctx, resp, "text/event-stream", a.Alive)
+	read := sse.Read
+	form, body, err := a.caller.form(ctx, resp, call.Framing, a.Alive)
+	if call.Framing != nil {
+		read = call.Framing.Read
+	}
 	switch {
 	case err != nil:
 		return err
 	case form == Streamed:
-		return a.events(ctx, *reply, body, nil)
+		return a.events(ctx, *reply, read(body))
 	}
 	value, err := a.caller.Value(ctx, resp, body, cmp.Or(call.MaxValue, maxValue), a.Alive)
 	if err != nil {
@@ -254,14 +259,13 @@ func (a *Answer) request(ctx context.Context, call *Call, reply *Reply) error {
 
 // events reads a stream to its terminal event, or to the end of the body. An event that the end of the body cut off counts if it is
 // JSON. After the end of a reply that was Over, an error of the connection says nothing about the reply.
-func (a *Answer) events(ctx context.Context, r Reply, body io.Reader, known func([]byte) bool) error {
-	list := sse.Read(body)
-	if known != nil {
-		list = sse.Lines(body, known)
-	}
+func (a *Answer) events(ctx context.Context, r Reply, list iter.Seq2[sse.Event, error]) error {
 	came := false
 	for ev, err := range list {
+		failed, own := errors.AsType[*Failed](err)
 		switch {
+		case own:
+			return a.Refusal(failed.Status, failed.Body)
 		case errors.Is(err, sse.ErrTooLong):
 			return a.NoAnswer(err.Error())
 		case err != nil && r.Over() && ctx.Err() == nil:

@@ -45,6 +45,9 @@ var (
 
 // New makes the adapter; it does not call.
 func New(cfg exchange.Config, host Host) *API {
+	if host.Cloud {
+		cfg.Vendor = "gemini" // who makes the models
+	}
 	return &API{host: host, caller: exchange.NewCaller(wireAPI, cfg)}
 }
 

@@ -4,20 +4,17 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html"
-	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/loopback"
 )
 
 // ChatGPT is the login to a plan of OpenAI. The browser returns to an address on this machine, with a proof that it is the same
@@ -60,27 +57,20 @@ func (c *ChatGPT) Login(ctx context.Context, show func(Prompt)) (Grant, error) {
 		Message: "the login was not completed in time"})
 	defer cancel()
 	port := cmp.Or(c.Port, returnPort)
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	back, err := loopback.Listen(ctx, port, returnPath)
 	if err != nil {
 		return Grant{}, &provider.Error{API: "login", Provider: c.Provider, Kind: provider.KindTransport,
 			Message: fmt.Sprintf("port %d of this machine, which the browser has to come back to, is taken: is another login under way?", port)}
 	}
-	conf, verifier := c.oauth(), oauth2.GenerateVerifier()
-	back := &comeback{state: rand.Text(), code: make(chan string, 1), told: make(chan bool, 1)}
-	end := back.serve(l)
-	defer end()
-	show(Prompt{Expires: cmp.Or(c.Wait, loginTime), URL: conf.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier),
+	conf, verifier, state := c.oauth(), oauth2.GenerateVerifier(), rand.Text()
+	show(Prompt{Expires: cmp.Or(c.Wait, loginTime), URL: conf.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier),
 		oauth2.SetAuthURLParam("id_token_add_organizations", "true"), oauth2.SetAuthURLParam("originator", "thinkd"))})
-	var code string
-	select {
-	case code = <-back.code:
-	case <-ctx.Done():
-		back.told <- false
-		return Grant{}, context.Cause(ctx)
+	query, err := back.Wait(ctx, state)
+	var g Grant
+	if err == nil {
+		g, err = c.redeem(ctx, conf, query.Get("code"), verifier)
 	}
-	g, err := c.redeem(ctx, conf, code, verifier)
-	back.told <- err == nil
+	back.Close(err == nil)
 	return g, err
 }
 
@@ -156,70 +146,4 @@ func accountOf(jwt string) string {
 		return ""
 	}
 	return clean(said.Auth.Account, 200, nil)
-}
-
-// comeback serves the address that the browser returns to, once.
-type comeback struct {
-	state string
-	code  chan string // room for one; empty: the person declined
-	told  chan bool   // room for one: whether the code was valid
-
-	mu   sync.Mutex
-	used bool
-}
-
-// serve answers requests until end is called. end waits for it.
-func (b *comeback) serve(l net.Listener) (end func()) {
-	server := &http.Server{Handler: b, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
-	var running sync.WaitGroup
-	running.Go(func() { server.Serve(l) }) // ends with Close or Shutdown, which its error reports
-	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // so that the browser can load the page
-		defer cancel()
-		if server.Shutdown(ctx) != nil {
-			server.Close()
-		}
-		running.Wait()
-	}
-}
-
-// ServeHTTP accepts one request with the state of this login. A foreign page can make the browser open this address, but does not
-// know the state, and must not use up the login.
-func (b *comeback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Security-Policy", "default-src 'none'")
-	w.Header().Set("Referrer-Policy", "no-referrer")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if r.URL.Path != returnPath || r.Method != http.MethodGet {
-		page(w, http.StatusNotFound, "There is nothing here.")
-		return
-	}
-	query := r.URL.Query()
-	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(b.state)) != 1 {
-		page(w, http.StatusBadRequest, "thinkd did not start this login. Start again.")
-		return
-	}
-	b.mu.Lock()
-	used := b.used
-	b.used = true
-	b.mu.Unlock()
-	if used {
-		page(w, http.StatusGone, "This login was used already. You can close this page.")
-		return
-	}
-	b.code <- query.Get("code")
-	select {
-	case ok := <-b.told:
-		if ok {
-			page(w, http.StatusOK, "You are logged in. You can close this page.")
-			return
-		}
-	case <-r.Context().Done():
-	}
-	page(w, http.StatusBadRequest, "The login failed; thinkd says why. You can close this page.")
-}
-
-func page(w http.ResponseWriter, status int, text string) {
-	w.WriteHeader(status)
-	fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><title>thinkd</title><p>%s</p>\n", html.EscapeString(text)) // an error means that the browser has disconnected
 }

@@ -90,5 +90,8 @@ func (s *Source) known(name string) (Credential, bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if g.identity && s.have.Key.IsZero() { // the account is known before the first token
+		return Credential{Account: s.config.Identity.Account()}, true
+	}
 	return s.have, s.of == g.Token && !s.have.Key.IsZero()
 }

@@ -399,7 +399,7 @@ func TestDirect(t *testing.T) {
 	}
 	plain := login.NewSource(login.Config{Provider: "a", EnvVar: "A_KEY", Keys: keys, Log: slog.New(slog.DiscardHandler)})
 	defer plain.Close()
-	if c, err := plain.Credential(t.Context()); err != nil || !c.Key.IsZero() || plain.Advice() != "no key: set A_KEY" {
+	if c, err := plain.Credential(t.Context()); err != nil || !c.Key.IsZero() || plain.Advice() != "no key: run `thinkd auth set a`, or set A_KEY" {
 		t.Errorf("%+v, %v, %s", c, err, plain.Advice())
 	}
 	if err := plain.SetKey("", provider.NewSecret("k")); err != nil {

@@ -1,8 +1,9 @@
-// Package login keeps the credentials for model APIs: keys that people set, and tokens that a login returns.
+// Package login keeps the credentials for model APIs: keys that people set, and tokens that a login or a cloud returns.
 //
 // A [Source] belongs to one provider. It returns the current [Credential]: the key in the environment, or otherwise what [Keys] has in
-// its file, which is a key or the long-lived token of a login. If the vendor has a login, a [Flow] leads a person through it and
-// exchanges the long-lived token for short-lived ones. [Keyed] is a provider that gets the current credential for each call.
+// its file, which is a key or the long-lived token of a login, or otherwise a token of the [Identity] that the process has in a cloud. If
+// the vendor has a login, a [Flow] leads a person through it and exchanges the long-lived token for short-lived ones. [Keyed] is a
+// provider that gets the current credential for each call.
 //
 // Guarantees:
 //
@@ -11,5 +12,5 @@
 //   - a call that fails with 401 is repeated once with a new token, if there is one;
 //   - no error, log or status contains a key or a token.
 //
-// Inside the package, files depend in one direction: http and keys, source, keyed and copilot, chatgpt and convert.
+// Inside the package, files depend in one direction: http and keys, flow, identity, source, keyed and copilot, chatgpt and convert.
 package login

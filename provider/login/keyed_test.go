@@ -158,7 +158,7 @@ func TestKeyedDirect(t *testing.T) {
 	}{
 		{login.Grant{Token: provider.NewSecret("gho_1"), ByLogin: true},
 			"copilot: status 401: the login is not taken any more: run `thinkd auth login copilot` (bad credentials)"},
-		{login.Grant{Token: provider.NewSecret("gho_1")}, "copilot: status 401: bad credentials"},
+		{login.Grant{Token: provider.NewSecret("gho_1")}, "copilot: status 401: the key is not taken: run `thinkd auth login copilot` (bad credentials)"},
 	} {
 		set(t, keys, "copilot", tt.grant)
 		if n, err := call(t, p); n != 0 || err == nil || err.Error() != tt.want || kindOf(err) != provider.KindAuth {

@@ -18,6 +18,8 @@ type Grant struct {
 	Token   provider.Secret
 	Account string // the id of a plan or an organisation, if the vendor names it
 	ByLogin bool
+
+	identity bool // no secret: the token names an Identity
 }
 
 // IsZero reports whether there is no grant.
@@ -97,9 +99,16 @@ func (k *Keys) Grant(providerID string) Grant {
 	defer k.mu.Unlock()
 	e := k.all[providerID]
 	if e.Token != "" {
-		return Grant{provider.NewSecret(e.Token), e.Account, true}
+		return Grant{Token: provider.NewSecret(e.Token), Account: e.Account, ByLogin: true}
 	}
 	return Grant{Token: provider.NewSecret(e.Key), Account: e.Account}
+}
+
+// Providers lists those that have a grant, in order.
+func (k *Keys) Providers() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Sorted(maps.Keys(k.all))
 }
 
 // Set replaces the grant of a provider; the zero Grant removes it. After an error, which is ErrNotKept, nothing has changed.

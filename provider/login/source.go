@@ -5,43 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
 )
-
-// Credential is what a call needs.
-type Credential struct {
-	Key     provider.Secret   // zero: there is none, and the adapter reports what is missing
-	Account string            // the account, if the vendor names it
-	BaseURL string            // where it is valid; empty: at the address of the provider
-	Headers map[string]string // that calls need in addition
-
-	renew   time.Time // when to get a new one; zero: never
-	expires time.Time // when it stops being valid; zero: never
-}
-
-// Prompt is what a person needs to log in.
-type Prompt struct {
-	URL     string        // to be opened in a browser
-	Code    string        // to enter there; empty: there is none
-	Expires time.Duration // how long the code is valid
-}
-
-// Flow is the login of a vendor, and the exchange of a grant for credentials.
-type Flow interface {
-	// Login leads a person through the login; show is called once. It ends with ctx. An error is a *provider.Error, or
-	// ctx's cause.
-	Login(ctx context.Context, show func(Prompt)) (Grant, error)
-
-	// Direct returns the credential of a grant that needs no exchange; false: it needs one.
-	Direct(Grant) (Credential, bool)
-
-	// Exchange gets a credential for a grant. The returned grant replaces the given one, because some vendors replace it at
-	// each use. The error of a refusal has the kind auth.
-	Exchange(ctx context.Context, g Grant) (Credential, Grant, error)
-}
 
 // Config is what a [Source] depends on.
 type Config struct {
@@ -50,6 +19,7 @@ type Config struct {
 	EnvVar   string          // the variable that it is in
 	Keys     *Keys
 	Flow     Flow         // nil: the vendor has only keys
+	Identity Identity     // used if there is no key; nil: none. A provider with an identity has no Flow
 	Log      *slog.Logger // required
 }
 
@@ -64,9 +34,6 @@ const (
 	// renewPause is the pause before another attempt to renew a token that is still valid.
 	renewPause = 30 * time.Second
 )
-
-// ErrNoLogin means that a provider has only keys.
-var ErrNoLogin = errors.New("there is no login for this provider; it takes a key")
 
 // Source returns the credential of a provider. It is safe for concurrent use.
 type Source struct {
@@ -91,8 +58,14 @@ type trip struct {
 
 // NewSource returns a source. The caller must call Close.
 func NewSource(c Config) *Source {
+	if c.Identity != nil {
+		c.Flow = byIdentity{c.Identity}
+	}
 	s := &Source{config: c}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	if c.Env.IsZero() && s.namesVariable(c.Keys.Grant(c.Provider)) {
+		c.Log.Warn("the key in keys.json is the name of its variable, which is no key", "provider", c.Provider, "variable", c.EnvVar)
+	}
 	return s
 }
 
@@ -104,12 +77,23 @@ func (s *Source) Close() {
 	s.stop()
 }
 
-// grant returns the current grant: the key in the environment, or otherwise that of the file.
+// namesVariable reports whether the key of the file is only the name of the variable that should have it. A person has edited the file.
+func (s *Source) namesVariable(g Grant) bool {
+	return !g.ByLogin && provider.NamesVariable(strings.TrimSpace(g.Token.Reveal()), s.config.EnvVar)
+}
+
+// grant returns the current grant: the key in the environment, or otherwise that of the file, or otherwise the identity.
 func (s *Source) grant() (Grant, provider.KeySource) {
 	if !s.config.Env.IsZero() {
 		return Grant{Token: s.config.Env}, provider.KeyFromEnvironment
 	}
-	switch g := s.config.Keys.Grant(s.config.Provider); {
+	g := s.config.Keys.Grant(s.config.Provider)
+	if s.namesVariable(g) {
+		g = Grant{}
+	}
+	switch {
+	case g.IsZero() && s.identified():
+		return Grant{Token: provider.NewSecret(s.config.Identity.Account()), identity: true}, provider.KeyFromIdentity
 	case g.IsZero():
 		return g, ""
 	case g.ByLogin:
@@ -137,27 +121,49 @@ func (s *Source) Status() (provider.KeyState, provider.KeySource) {
 // credential. It is empty for a login whose vendor names no account, since a vendor may replace the token of a login at each use.
 func (s *Source) Owner() (account, ending string) {
 	g, from := s.grant()
-	if from == provider.KeyFromLogin {
+	switch from {
+	case provider.KeyFromLogin:
 		return g.Account, ""
+	case provider.KeyFromIdentity:
+		return s.config.Identity.Account(), ""
 	}
 	return g.Token.Account(), g.Token.Ending()
 }
 
 // Advice explains what to do about a provider that is not ready.
 func (s *Source) Advice() string {
-	logIn := "run `thinkd auth login " + s.config.Provider + "`"
-	switch state, from := s.Status(); {
+	state, from := s.Status()
+	switch {
 	case state == provider.KeyRefused && from == provider.KeyFromLogin:
-		return "the login is not taken any more: " + logIn
+		return "the login is not taken any more: " + s.remedy(from)
+	case state == provider.KeyRefused && from == provider.KeyFromIdentity:
+		return "the cloud refuses the configured identity"
 	case state == provider.KeyRefused:
-		return "the key is not taken"
+		return "the key is not taken: " + s.remedy(from)
+	case s.config.Identity != nil && s.config.EnvVar == "":
+		return s.config.Identity.Missing()
+	case s.config.Identity != nil:
+		return s.config.Identity.Missing() + ", or set " + s.config.EnvVar
 	case s.config.Flow == nil:
-		return "no key: set " + s.config.EnvVar
-	case s.config.EnvVar == "":
-		return "not logged in: " + logIn
+		return "no key: " + s.remedy(from)
 	default:
-		return "not logged in: " + logIn + ", or set " + s.config.EnvVar
+		return "not logged in: " + s.remedy(from)
 	}
+}
+
+// remedy says how to get another credential than the one from there, or one at all. A key in the environment comes before a stored one.
+func (s *Source) remedy(from provider.KeySource) string {
+	run := "run `thinkd auth set " + s.config.Provider + "`"
+	if s.HasLogin() {
+		run = "run `thinkd auth login " + s.config.Provider + "`"
+	}
+	switch {
+	case from == provider.KeyFromEnvironment:
+		return "set another one in " + s.config.EnvVar
+	case s.config.EnvVar == "" || from != "":
+		return run
+	}
+	return run + ", or set " + s.config.EnvVar
 }
 
 // Credential returns what the next call needs. An error is a *provider.Error, or the cause of ctx.
@@ -262,8 +268,11 @@ func (s *Source) refuse(err error) error {
 	}
 	said := *e
 	said.Provider = s.config.Provider
-	if _, from := s.grant(); from == provider.KeyFromLogin {
-		said.Message = fmt.Sprintf("the login is not taken any more: run `thinkd auth login %s` (%s)", s.config.Provider, e.Message)
+	switch _, from := s.grant(); from {
+	case provider.KeyFromLogin:
+		said.Message = fmt.Sprintf("the login is not taken any more: %s (%s)", s.remedy(from), e.Message)
+	case provider.KeyFromPerson, provider.KeyFromEnvironment:
+		said.Message = fmt.Sprintf("the key is not taken: %s (%s)", s.remedy(from), e.Message)
 	}
 	return &said
 }
@@ -303,7 +312,7 @@ func (s *Source) named(name string) (Credential, error) {
 
 // Login leads a person through the vendor's login and keeps what comes of it. It ends with ctx.
 func (s *Source) Login(ctx context.Context, show func(Prompt)) error {
-	if s.config.Flow == nil {
+	if !s.HasLogin() {
 		return ErrNoLogin
 	}
 	g, err := s.config.Flow.Login(ctx, show)
@@ -314,14 +323,9 @@ func (s *Source) Login(ctx context.Context, show func(Prompt)) error {
 }
 
 // HasLogin reports whether the vendor has a login.
-func (s *Source) HasLogin() bool { return s.config.Flow != nil }
+func (s *Source) HasLogin() bool { return s.config.Flow != nil && s.config.Identity == nil }
 
-// lifetime sets when a credential is to be renewed and when it ends, as seconds from now; what the vendor says of it may
-// be missing or absurd.
-func (c *Credential) lifetime(renew, expires time.Duration) {
-	const least, most = 30 * time.Second, 24 * time.Hour
-	expires = min(max(expires, least), most)
-	renew = min(max(renew, least/2), expires-least/2)
-	now := time.Now()
-	c.renew, c.expires = now.Add(renew), now.Add(expires)
+// identified reports whether there is an identity to call with.
+func (s *Source) identified() bool {
+	return s.config.Identity != nil && s.config.Identity.Missing() == ""
 }

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
@@ -50,6 +51,6 @@ func New(cfg exchange.Config, host Host) *API {
 		}
 		headers[name] = value
 	}
-	cfg.Headers = headers
+	cfg.Headers, cfg.Vendor = headers, cmp.Or(host.Vendor, cfg.Vendor)
 	return &API{host: host, caller: exchange.NewCaller(wireAPI, cfg), betas: betas}
 }

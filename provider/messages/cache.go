@@ -53,7 +53,7 @@ func rendered(c control, m provider.Model) string {
 func (a *API) terms(req *provider.Request) provider.CacheTerms {
 	mark := a.mark(req)
 	switch {
-	case a.host.Plain || a.host.Betas != nil:
+	case a.host.Plain || a.host.Betas != nil && a.host.Vendor != "anthropic":
 		return provider.CacheTerms{}
 	case mark == nil:
 		return provider.CacheTerms{Off: true}
@@ -83,12 +83,4 @@ func leastCached(model string) int {
 		}
 	}
 	return 0
-}
-
-// forgetful are parts of the names of models that do not get the thinking of earlier turns: those before Opus 4.5, Sonnet 4.6 and Haiku
-// 5.5 (docs: extended-thinking).
-var forgetful = []string{"claude-3", "opus-4-0", "opus-4-1", "opus-4-2", "sonnet-4-0", "sonnet-4-2", "sonnet-4-5", "haiku-4-5"}
-
-func forgets(model string) bool {
-	return slices.ContainsFunc(forgetful, func(part string) bool { return strings.Contains(model, part) })
 }

@@ -57,6 +57,14 @@ func (a *API) mark(req *provider.Request) *replay.CacheMark {
 	return replay.Mark(a.caller.Cache, req.Options.Cache)
 }
 
+// forgetful are parts of the names of models that do not get the thinking of earlier turns: those before Opus 4.5, Sonnet 4.6 and Haiku
+// 5.5 (docs: extended-thinking).
+var forgetful = []string{"claude-3", "opus-4-0", "opus-4-1", "opus-4-2", "sonnet-4-0", "sonnet-4-2", "sonnet-4-5", "haiku-4-5"}
+
+func forgets(model string) bool {
+	return slices.ContainsFunc(forgetful, func(part string) bool { return strings.Contains(model, part) })
+}
+
 // callID is what the API takes as the id of a call, each once in a conversation.
 var callID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]+$`) })
 
@@ -115,7 +123,7 @@ func (h *history) messages(list []provider.Message) ([]message, error) {
 		out = append(out, message{Role: m.Role, Content: blocks})
 	}
 	out = h.closeRounds(out)
-	markLast(out, h.mark)
+	h.markCache(out)
 	return out, nil
 }
 
@@ -188,24 +196,46 @@ func isThinking(written any) bool {
 	return own && (kind == "thinking" || kind == "redacted_thinking")
 }
 
-// marked is how many of the user's messages carry a cache mark. The last one's is for the next request. The one before
-// it is where the request before had its mark: the vendor looks for what it has only up to 20 blocks before a mark, and
-// an answer may have more (docs: prompt-caching).
-const marked = 2
-
-// markLast puts the cache mark on the last block of the user's last messages. Blocks of the model's are the vendor's
-// own JSON, and thinking could not carry it.
-func markLast(out []message, mark *replay.CacheMark) {
-	left := marked
-	for i := len(out) - 1; i >= 0 && left > 0; i-- {
-		if out[i].Role != provider.User {
-			continue
-		}
-		left--
-		if b, ok := out[i].Content[len(out[i].Content)-1].(*block); ok {
-			b.Cache = mark
+// markCache puts the cache mark on the last block of up to three messages of the user (docs: prompt-caching):
+//
+//	prompt ─► answer ─► prompt ─► answer ─► results ─► answer ─► results, prompt that steers
+//	             earlier                       before                      last
+//
+// The last one is for the next request. The one before the last answer is where the request before had its mark: the vendor looks for
+// what it has only up to 20 blocks before a mark, and an answer with its results may have more. The earlier one is the prompt before
+// the last. It is for models that do not get the thinking of earlier turns: the first request of a turn shares with the turn before
+// nothing behind that turn's prompt. The fourth mark that the API takes is that of the system prompt or of the tools.
+//
+// Blocks of the model's are the vendor's own JSON, and thinking could not carry a mark.
+func (h *history) markCache(out []message) {
+	put := func(i int) {
+		if i >= 0 {
+			if b, ok := out[i].Content[len(out[i].Content)-1].(*block); ok {
+				b.Cache = h.mark
+			}
 		}
 	}
+	last := lastWhere(out, func(m message) bool { return m.Role == provider.User })
+	put(last)
+	answer := lastWhere(out[:max(last, 0)], func(m message) bool { return m.Role == provider.Assistant })
+	put(lastWhere(out[:max(answer, 0)], func(m message) bool { return m.Role == provider.User }))
+	if forgets(h.row.ID) {
+		prompt := lastWhere(out, prompts)
+		put(lastWhere(out[:max(prompt, 0)], prompts))
+	}
+}
+
+// prompts reports whether a message has words of the user.
+func prompts(m message) bool { return m.Role == provider.User && !answers(m) }
+
+// lastWhere is the index of the last message that fits, or -1.
+func lastWhere(list []message, fits func(message) bool) int {
+	for i, m := range slices.Backward(list) {
+		if fits(m) {
+			return i
+		}
+	}
+	return -1
 }
 
 // blocks writes tool results first, as the API demands of the message after a call.

@@ -1,8 +1,15 @@
 package messages
 
 import (
+	"context"
 	"maps"
+	"net/http"
+	"net/url"
 	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/aws"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // Betas that a request may need (docs: api/beta-headers).
@@ -30,6 +37,26 @@ type Host struct {
 	Headers   map[string]string // sent with each call
 	Initiator bool              // wants to know who spoke last, and of images, in headers
 
+	// Vendor is whose models the host has. Thinking that the vendor signed elsewhere is good here, and the other way. Empty: the configured one.
+	Vendor string
+
+	// Address is where a model is called, given the base URL; nil: /v1/messages.
+	Address func(base, model string) string
+
+	// Version is what the body calls the version of the API. The address names the model then, and the header has no version. Empty: the
+	// header has it.
+	Version string
+
+	// Framing is that of a stream that is no event stream of HTTP: the body has the betas, and does not ask for a stream. nil: it is one.
+	Framing *exchange.Framing
+
+	// List asks for the host's models in a form of its own; nil: they are listed in the vendor's, where the host has that.
+	List func(ctx context.Context, c *exchange.Caller, header http.Header) ([]provider.Model, error)
+
+	// ListBase is the address of a list in the vendor's form that has no models but those of this API, given the base URL; nil: there is no
+	// such list.
+	ListBase func(base string) string
+
 	// Echo is a host that refuses an answer with tool calls that comes back without thinking, be it empty.
 	Echo bool
 }
@@ -49,6 +76,23 @@ var hosts = map[string]Host{
 	"copilot": {Bearer: true, Betas: []string{betaInterleaved}, Claude: true, Initiator: true, Headers: map[string]string{
 		"Editor-Version": "thinkd/1.0.0", "Editor-Plugin-Version": "thinkd/1.0.0",
 		"Openai-Intent": "conversation-edits", "X-GitHub-Api-Version": "2025-05-01",
+	}},
+
+	// Amazon's own address for this API (docs: claude-in-amazon-bedrock). The page on betas names none but this one for it, and a beta that it does
+	// not know is refused.
+	"mantle": {Bearer: true, Betas: []string{betaInterleaved}, Claude: true, Vendor: "anthropic", Address: func(base, _ string) string {
+		return aws.Mantle(base) + "/v1/messages"
+	}, ListBase: aws.Mantle},
+
+	// Amazon's InvokeModel, which wraps each event in a frame (docs: claude-on-amazon-bedrock).
+	"bedrock": {Bearer: true, Betas: []string{betaInterleaved}, Claude: true, Vendor: "anthropic", Version: "bedrock-2023-05-31", Framing: aws.Chunks(),
+		Address: func(base, model string) string {
+			return base + "/model/" + aws.Escape(model) + "/invoke-with-response-stream"
+		}, List: aws.Models},
+
+	// Google Cloud (docs: claude-on-vertex-ai; @anthropic-ai/vertex-sdk 1.1.3: client.js). Betas go in the header, and all are taken.
+	"cloud": {Bearer: true, Claude: true, Vendor: "anthropic", Version: "vertex-2023-10-16", Address: func(base, model string) string {
+		return base + "/publishers/anthropic/models/" + url.PathEscape(model) + ":streamRawPredict"
 	}},
 
 	// A host of which no more is known than that it takes its thinking back without a signature.

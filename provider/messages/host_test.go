@@ -28,7 +28,7 @@ func newHost(dialect string, rt http.RoundTripper) *messages.API {
 }
 
 func TestHostFixtures(t *testing.T) {
-	for _, dialect := range []string{"deepseek", "minimax"} {
+	for _, dialect := range []string{"deepseek", "minimax", "cloud"} {
 		t.Run(dialect, func(t *testing.T) {
 			providertest.Run(t, providertest.Suite{
 				Over:   suite().Over,
@@ -91,7 +91,7 @@ func (s *strict) refuses(req *http.Request, body gjson.Result) string {
 func TestThinkingWithoutASignatureGoesBack(t *testing.T) {
 	row := provider.Model{ID: "m", Known: true, Tools: true, Thinking: provider.Capability{Control: provider.ControlToggle,
 		Levels: []provider.Level{provider.Off, provider.On}, Default: provider.On, Off: provider.OffFull}}
-	for _, dialect := range slices.DeleteFunc(messages.Hosts(), func(d string) bool { return d == "anthropic" || d == "copilot" }) {
+	for _, dialect := range slices.DeleteFunc(messages.Hosts(), func(d string) bool { return !messages.HostNamed(d).Plain }) {
 		t.Run(dialect, func(t *testing.T) {
 			host := &strict{}
 			api := newHost(dialect, host)

@@ -13,13 +13,25 @@ import (
 // Models lists what the vendor has (docs: models API). The list tells which efforts and forms of thinking a model takes;
 // not its default, nor how it shows thinking. Other hosts' lists tell names.
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
-	if a.host.Plain || a.host.Betas != nil {
+	switch {
+	case a.host.List != nil:
+		return a.host.List(ctx, &a.caller, a.caller.Header(""))
+	case a.host.ListBase != nil:
+		return a.list(ctx, a.host.ListBase(a.caller.BaseURL))
+	case a.host.Plain || a.host.Address != nil || a.host.Betas != nil:
 		return nil, provider.ErrNoList
 	}
+	return a.list(ctx, a.caller.BaseURL)
+}
+
+// ListsOwn reports whether the list has only the models that this adapter speaks to, though the provider has others.
+func (a *API) ListsOwn() bool { return a.host.ListBase != nil }
+
+func (a *API) list(ctx context.Context, base string) ([]provider.Model, error) {
 	if err := a.caller.NoKey(); err != nil {
 		return nil, err
 	}
-	entries, err := a.caller.Pages(ctx, a.caller.BaseURL+"/v1/models?limit=1000", "after_id", a.header(nil), "data", func(page gjson.Result) string {
+	entries, err := a.caller.Pages(ctx, base+"/v1/models?limit=1000", "after_id", a.header(nil), "data", func(page gjson.Result) string {
 		if !page.Get("has_more").Bool() {
 			return ""
 		}

@@ -33,9 +33,11 @@ type call struct {
 }
 
 type body struct {
-	Model     string          `json:"model"`
+	Version   string          `json:"anthropic_version,omitempty"` // of hosts whose address names the model
+	Betas     []string        `json:"anthropic_beta,omitempty"`    // of hosts that read no header
+	Model     string          `json:"model,omitempty"`
 	MaxTokens int             `json:"max_tokens"`
-	Stream    bool            `json:"stream"`
+	Stream    bool            `json:"stream,omitempty"`
 	System    []block         `json:"system,omitempty"`
 	Tools     []any           `json:"tools,omitempty"` // hosted, then tool
 	Messages  []message       `json:"messages"`
@@ -102,7 +104,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	}
 	own := &call{api: a, req: req, binding: a.host.takes(betaBinding), budget: b.Thinking != nil && b.Thinking.Budget > 0,
 		adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
-	out := &exchange.Call{URL: a.caller.BaseURL + "/v1/messages", Limit: b.MaxTokens, Dialect: own,
+	out := &exchange.Call{URL: a.address(req.Model.ID), Limit: b.MaxTokens, Dialect: own, Framing: a.host.Framing,
 		Prompt: exchange.Prompt{Tools: "tools", System: "system", List: "messages", Cache: a.terms(req), Forgets: forgets(req.Model.ID)}}
 	out.LeftOut(b.stripSampling(req), req.Model.ID)
 	if shrunk != "" {
@@ -116,11 +118,12 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 			Text: fmt.Sprintf("interrupted calls of tools are sent as over: %s would refuse what comes after them", req.Model.ID)})
 	}
 	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
+	own.betas = a.betasFor(req, c, managing(b.Context, h.compacted), h)
+	out.Header = a.wrap(&b, own.betas)
 	if out.Body, err = exchange.Encode(b); err != nil {
 		return nil, err
 	}
-	own.body, own.betas = out.Body, a.betasFor(req, c, managing(b.Context, h.compacted), h)
-	out.Header = a.header(own.betas)
+	own.body = out.Body
 	if a.host.Initiator {
 		out.Header.Set("X-Initiator", req.Initiator())
 		if replay.Pictured(req.Messages) {
@@ -179,6 +182,32 @@ func (a *API) betasFor(req *provider.Request, c control, edits []string, h *hist
 		betas = slices.DeleteFunc(betas, func(b string) bool { return strings.HasPrefix(b, "context-1m") })
 	}
 	return betas
+}
+
+// address is where a model is called.
+func (a *API) address(model string) string {
+	if a.host.Address != nil {
+		return a.host.Address(a.caller.BaseURL, model)
+	}
+	return a.caller.BaseURL + "/v1/messages"
+}
+
+// wrap makes a body as the host wants it, and returns the header that belongs to it.
+func (a *API) wrap(b *body, betas []string) http.Header {
+	if a.host.Version != "" {
+		b.Version, b.Model = a.host.Version, ""
+	}
+	if a.host.Framing != nil {
+		b.Betas, b.Stream, betas = betas, false, nil
+	}
+	h := a.header(betas)
+	if a.host.Version != "" {
+		h.Del("anthropic-version")
+	}
+	if a.host.Framing != nil {
+		h.Set("Accept", a.host.Framing.Type)
+	}
+	return h
 }
 
 func (a *API) header(betas []string) http.Header {

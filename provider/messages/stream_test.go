@@ -216,11 +216,11 @@ func TestErrorsInAnswers(t *testing.T) {
 		{"JSON, no message", "application/json", `{"hello":1}`, provider.KindBadRequest, 200, "no message"},
 		{"list", "application/json", `[]`, provider.KindBadRequest, 200, "no message"},
 		{"broken JSON", "application/json", `{"a":}`, provider.KindBadRequest, 200, "not JSON"},
-		{"cut JSON", "application/json", `{"type":"message","content":[`, provider.KindTransport, 200, "unexpected EOF"},
-		{"white space", "application/json", "  \n ", provider.KindTransport, 200, "unexpected EOF"},
+		{"cut JSON", "application/json", `{"type":"message","content":[`, provider.KindTransport, 200, "anthropic: the provider ended the answer early (request req_1)"},
+		{"white space", "application/json", "  \n ", provider.KindTransport, 200, "anthropic: the provider ended the answer early (request req_1)"},
 		{"event that is no JSON", "text/event-stream", "data: hello\n\n", provider.KindBadRequest, 200, "not JSON"},
 		{"HTML", "text/html", "<html>", provider.KindBadRequest, 200, "HTML"},
-		{"empty stream", "text/event-stream", "", provider.KindTransport, 200, "unexpected EOF"},
+		{"empty stream", "text/event-stream", "", provider.KindTransport, 200, "anthropic: the provider ended the answer early (request req_1)"},
 		{"empty", "application/json", "", provider.KindBadRequest, 200, "empty"},
 	}
 	for _, test := range tests {

@@ -69,6 +69,14 @@ func TestConversion(t *testing.T) {
 			want:    provider.Conversion{Kept: 3, Dropped: 2, Why: []string{provider.WhyForeign, provider.WhyUnsealed}}, sent: "first last only"},
 		{name: "ollama", own: provider.Origin{API: "ollama"}, model: "qwen3", thought: `{}`,
 			want: provider.Conversion{Kept: 2, Dropped: 2, AsText: 1, Why: []string{alone, provider.WhyAsText, provider.WhyUnsealed}}, sent: "first last foreign"},
+		{name: "converse", own: provider.Origin{API: "converse", Vendor: "bedrock", Model: "us.amazon.nova-2-lite-v1:0"}, model: "amazon.nova-2-lite-v1:0",
+			thought: `{"reasoningContent":{"reasoningText":{"text":"%[1]s"}}}`,
+			want:    provider.Conversion{Kept: 1, Dropped: 4, Why: []string{ends, alone, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first"},
+		{name: "cohere", own: provider.Origin{API: "cohere"}, model: "command-x", thought: `{"thinking":"%[1]s"}`,
+			want: provider.Conversion{Dropped: 5, Why: []string{"the model takes none without calls of tools", alone, provider.WhyForeign, provider.WhyUnsealed}}},
+		{name: "converse, refused", own: provider.Origin{API: "converse", Vendor: "bedrock", Model: "deepseek.v3.2"}, model: "deepseek.v3.2",
+			thought: `{"reasoningContent":{"reasoningText":{"text":"%[1]s"}}}`,
+			want:    provider.Conversion{Dropped: 5, Why: []string{"the model does not take its own thinking back", provider.WhyForeign, provider.WhyUnsealed}}},
 	}
 	for _, api := range vendors.APIs {
 		if !slices.ContainsFunc(tests, func(tt conversionTest) bool { return tt.own.API == api.Name }) {

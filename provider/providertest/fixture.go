@@ -37,8 +37,29 @@ type Suite struct {
 	Type   string                                    // MIME type of its streams
 	Split  func(stream []byte) [][]byte              // into events; the last one ends the reply
 	Over   func(stream []byte) bool                  // nil, or whether a part of a stream says how the reply ended
+	Frame  func(event []byte) []byte                 // nil, or the bytes of an event on the wire, where these are no text
 	Noise  []byte                                    // an event that has to change nothing
 	Update bool                                      // rewrite the want sections
+}
+
+// join is events as they are on the wire.
+func (s *Suite) join(events [][]byte) []byte {
+	if s.Frame == nil {
+		return bytes.Join(events, nil)
+	}
+	var out []byte
+	for _, ev := range events {
+		out = append(out, s.Frame(ev)...)
+	}
+	return out
+}
+
+// wire is a stream of a fixture as it is on the wire.
+func (s *Suite) wire(stream []byte) []byte {
+	if s.Frame == nil {
+		return stream
+	}
+	return s.join(s.Split(stream))
 }
 
 type fixture struct {
@@ -149,7 +170,8 @@ func (s *Suite) replay(t *testing.T, f *fixture, answer io.Reader) (Reply, *wire
 }
 
 func (s *Suite) play(t *testing.T, f *fixture) {
-	answer := f.section("stream")
+	text := f.section("stream")
+	answer := s.wire(text)
 	if f.whole {
 		answer = f.section("answer")
 	}
@@ -177,10 +199,10 @@ func (s *Suite) play(t *testing.T, f *fixture) {
 		}
 		return
 	}
-	events := s.Split(answer)
+	events := s.Split(text)
 	var noisy [][]byte
 	for n, ev := range events {
-		cut, _ := s.replay(t, f, bytes.NewReader(bytes.Join(events[:n], nil)))
+		cut, _ := s.replay(t, f, bytes.NewReader(s.join(events[:n])))
 		where, part := fmt.Sprintf("after %d of %d events", n, len(events)), bytes.Join(events[:n], nil)
 		if s.Over != nil && s.Over(part) && full.Stop != nil {
 			checkOver(t, where, full, cut)
@@ -189,8 +211,8 @@ func (s *Suite) play(t *testing.T, f *fixture) {
 		}
 		noisy = append(noisy, s.Noise, ev)
 	}
-	same("with every event decoded in full", bytes.NewReader(Unlike(answer)))
-	same("with unknown events", bytes.NewReader(bytes.Join(noisy, nil)))
+	same("with every event decoded in full", bytes.NewReader(s.wire(Unlike(text))))
+	same("with unknown events", bytes.NewReader(s.join(noisy)))
 	s.disorder(t, f, events)
 }
 
@@ -232,6 +254,8 @@ func checkCut(t *testing.T, where string, full, cut Reply) {
 		t.Errorf("cut %s: Stop %v, error %v; want a *provider.Error", where, cut.Stop, cut.Err)
 	case e.Kind != provider.KindTransport || !errors.Is(e, io.ErrUnexpectedEOF):
 		t.Errorf("cut %s: %v of kind %s, want an unexpected EOF of kind transport", where, e, e.Kind)
+	case strings.Contains(e.Error(), "EOF") || strings.Contains(e.Error(), "status 200"):
+		t.Errorf("cut %s: %q does not say that the answer ended early", where, e)
 	}
 	if len(cut.Blocks) > len(full.Blocks) {
 		t.Fatalf("cut %s: %d blocks, whole %d", where, len(cut.Blocks), len(full.Blocks))
@@ -301,7 +325,7 @@ func (s *Suite) disorder(t *testing.T, f *fixture, events [][]byte) {
 	for _, ev := range events {
 		twice = append(twice, ev, ev)
 	}
-	s.replay(t, f, bytes.NewReader(bytes.Join(twice, nil)))
+	s.replay(t, f, bytes.NewReader(s.join(twice)))
 	rnd := rand.New(rand.NewPCG(1, uint64(len(events))))
 	for range 200 {
 		mixed := slices.Clone(events)
@@ -316,7 +340,7 @@ func (s *Suite) disorder(t *testing.T, f *fixture, events [][]byte) {
 				mixed = append(slices.Delete(mixed, i, i+1), events[len(events)-1])
 			}
 		}
-		s.replay(t, f, bytes.NewReader(bytes.Join(mixed, nil)))
+		s.replay(t, f, bytes.NewReader(s.join(mixed)))
 	}
 }
 

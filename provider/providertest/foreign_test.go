@@ -53,11 +53,11 @@ func targets(t *testing.T) []target {
 // request is it a part of what the model said.
 func TestForeignThinking(t *testing.T) {
 	const thought = "thought of another"
-	sources := []provider.Origin{{API: "messages", Vendor: "maker"}, {API: "responses", Vendor: "maker", Host: "elsewhere"}, {API: "chat", Vendor: "maker"}, {API: "gemini"}, {API: "ollama"}}
+	sources := []provider.Origin{{API: "messages", Vendor: "maker"}, {API: "responses", Vendor: "maker", Host: "elsewhere"}, {API: "chat", Vendor: "maker"}, {API: "gemini"}, {API: "ollama"}, {API: "converse"}, {API: "cohere"}}
 	pairs, sent := 0, 0
 	for _, from := range sources {
 		for _, to := range targets(t) {
-			if from.API == to.api && (from.API == "gemini" || from.API == "ollama") {
+			if p := replay.PlaceOf(to.api); from.API == to.api && !p.Vendor && !p.Host && !p.Account {
 				continue // the same place
 			}
 			for _, kind := range []provider.ThinkingKind{provider.ThinkingFull, provider.ThinkingSummary} {
@@ -119,7 +119,7 @@ func TestForeignThinkingIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]string{"messages": "Messages", "responses": "Responses", "chat": "Chat Completions", "gemini": "Gemini", "ollama": "Ollama"}
+	names := map[string]string{"messages": "Messages", "responses": "Responses", "chat": "Chat Completions", "gemini": "Gemini", "ollama": "Ollama", "converse": "Converse", "cohere": "Cohere"}
 	own := func(p replay.Place) string {
 		var ties []string
 		for _, tie := range []struct {

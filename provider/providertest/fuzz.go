@@ -14,7 +14,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Fuzz reads any bytes as an answer to the requests of a suite's fixtures: the contract is kept, and what came can be
+// Fuzz reads any bytes as an answer to the requests of a suite's fixtures, in frames where the suite has some: the contract is kept, and what came can be
 // sent back. The seeds are the fixtures' own answers, and those in more.
 func Fuzz(f *testing.F, s Suite, more ...string) {
 	var requests []*provider.Request
@@ -33,6 +33,9 @@ func Fuzz(f *testing.F, s Suite, more ...string) {
 		}
 		req := *requests[int(which)%len(requests)]
 		ask := func(answer []byte) Reply {
+			if !whole {
+				answer = s.wire(answer)
+			}
 			return Check(t, s.New(&wire{contentType: kind, answer: bytes.NewReader(answer)}).Stream(t.Context(), &req))
 		}
 		reply := ask(answer)

@@ -109,7 +109,9 @@ func hosts(t *testing.T) *registry.Catalog {
 	}
 	for id, vendor := range map[string]string{"google": "gemini", "vertex": "", "bedrock": "anthropic", "mirascope-router": "", "databricks": "",
 		"huggingface": "", "perplexity": "", "self-hosted": "", "doubleword": ""} {
-		list = append(list, registry.Provider{ID: id, Vendor: vendor})
+		if !slices.ContainsFunc(list, func(p registry.Provider) bool { return p.ID == id }) { // else it has become a vendor of the catalog
+			list = append(list, registry.Provider{ID: id, Vendor: vendor})
+		}
 	}
 	catalog, err := registry.New(list)
 	if err != nil {

@@ -85,8 +85,11 @@ func errorValue(root gjson.Result, depth int) said {
 		s.wait = span(n.Num, time.Second)
 	}
 	s.param = object.Get("param").Str
-	s.code = cmp.Or(object.Get("code").Str, object.Get("type").Str, object.Get("status").Str)
+	s.code = cmp.Or(object.Get("code").Str, object.Get("type").Str, object.Get("status").Str, object.Get("error_type").Str, amazonCode(object.Get("__type").Str))
 	message := object.Get("message")
+	if !message.Exists() {
+		message = object.Get("Message") // Amazon, of some errors
+	}
 	if message.IsObject() && message.Get("detail").IsArray() {
 		message = message.Get("detail")
 	}
@@ -115,6 +118,14 @@ func (s *said) within(text string, depth int) {
 	}
 	s.param = cmp.Or(s.param, inner.param)
 	s.resetsAt, s.wait, s.daily = cmp.Or(s.resetsAt, inner.resetsAt), cmp.Or(s.wait, inner.wait), s.daily || inner.daily
+}
+
+// amazonCode is the name of an error without the name space or the address that Amazon adds: "com.amazon.coral.service#ThrottlingException",
+// "ThrottlingException:http://internal.amazon.com/…".
+func amazonCode(name string) string {
+	name = name[strings.LastIndexByte(name, '#')+1:]
+	name, _, _ = strings.Cut(name, ":")
+	return name
 }
 
 // details joins a list of {"loc":["body","messages",0],"msg":"text"}, or of texts.

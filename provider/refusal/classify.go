@@ -39,6 +39,8 @@ func subject(e *provider.Error, text string) provider.Subject {
 	switch e.Code {
 	case "model_not_found", "model_not_supported", "unsupported_api_for_model", "OperationNotSupported":
 		return provider.SubjectModel
+	case "ResourceNotFoundException":
+		return provider.SubjectModel
 	case "invalid_function_parameters":
 		return provider.SubjectTools
 	case "tool_use_failed":
@@ -88,12 +90,20 @@ func kindOf(e *provider.Error, text string) provider.Kind {
 		return provider.KindRefused
 	case "tool_use_failed":
 		return provider.KindBadRequest
+	case "ServiceQuotaExceededException": // Amazon, as those below
+		return provider.KindQuota
+	case "ModelNotReadyException":
+		return provider.KindOverloaded
+	case "ModelErrorException", "ModelStreamErrorException", "modelStreamErrorException", "modelErrorException":
+		return provider.KindTransport // 424: the model failed, and may not the next time
 	}
 	switch {
 	case e.Status == 401 || e.Status == 402 || e.Status == 403:
 	case oversized(text):
 		return provider.KindTooLong
 	case says("out of extra usage"):
+		return provider.KindQuota
+	case says("too many tokens per day", "too many requests per day"): // Bedrock, whose quota of the day no waiting within a turn brings back
 		return provider.KindQuota
 	case says("too many tokens") && says("wait", "throttl", "rate"): // Bedrock
 		return provider.KindRateLimit

@@ -5,5 +5,5 @@
 // different statuses and bodies, and gateways wrap the texts of one vendor into the form of another. So there is one list
 // of forms and texts for all of them. Each text stands next to the vendor that it was seen at.
 //
-// Inside the package, files depend in one direction: read, blame, classify, then body, param, overflow, subject and wait.
+// Inside the package, files depend in one direction: read, blame, classify, then body, filters, param, overflow, subject and wait, at last clean.
 package refusal

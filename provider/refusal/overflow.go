@@ -26,6 +26,7 @@ var overflows = []string{
 	"longer than the maximum model length",                                            // vLLM
 	"exceeds the maximum allowed length", "is longer than the model's context length", // SGLang
 	"`inputs` tokens + `max_new_tokens`", "`inputs` must have less than", // TGI, Together
+	"too many tokens: size limit exceeded", "too many tokens: total number of tokens", // Cohere
 	"exceeds the maximum number of tokens", "exceed max message tokens", "max prompt tokens", // Gemini, Doubao
 }
 
@@ -68,6 +69,7 @@ var rooms = sync.OnceValue(func() []*regexp.Regexp {
 		regexp.MustCompile(`supports at most (?P<o>\d+) completion tokens`),                                                        // OpenAI
 		regexp.MustCompile(`tokens you requested exceeds the model limit of (?P<o>\d+)`),                                           // Bedrock
 		regexp.MustCompile(`supported range is from 1 \(inclusive\) to (?P<x>\d+) \(exclusive\)`),                                  // Vertex
+		regexp.MustCompile(`max tokens must be less than or equal to (?P<o>\d+)`),                                                  // Cohere
 		regexp.MustCompile(`range of max_tokens should be \[1, (?P<o>\d+)\]`),                                                      // DashScope
 	}
 })

@@ -6,16 +6,11 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
 )
-
-// MaxText is how much of a vendor's error text is kept, in bytes.
-const MaxText = 2 << 10
-
-// maxWord bounds the code of an error and the id of a request, in bytes.
-const maxWord = 100
 
 // notFoundHelp is added to a 404 that may be about the model or the address.
 const notFoundHelp = " (is the model's id right, and base_url?)"
@@ -28,6 +23,7 @@ const notFoundHelp = " (is the model's id right, and base_url?)"
 // sets API and Provider of the result.
 func Read(status int, header http.Header, body []byte, scrub func(string) string) *provider.Error {
 	said := errorObject(body)
+	said.code = cmp.Or(said.code, amazonCode(header.Get("X-Amzn-Errortype")))
 	e := &provider.Error{
 		Status: status, Code: Clean(scrub(said.code), maxWord),
 		RetryAfter: retryAfter(header, VendorTime(header)), Hint: hint(header),
@@ -60,6 +56,11 @@ func Read(status int, header http.Header, body []byte, scrub func(string) string
 	case e.Message == "":
 		e.Message, e.Bare = http.StatusText(status), true
 	}
+	if e.Code == "content_filter" {
+		if names := Filters(gjson.ParseBytes(body)); names != "" {
+			e.Message += " (content filter: " + scrub(names) + ")"
+		}
+	}
 	if status == http.StatusNotFound && e.Subject == provider.SubjectModel {
 		e.Message += notFoundHelp
 	}
@@ -69,7 +70,7 @@ func Read(status int, header http.Header, body []byte, scrub func(string) string
 // RequestID is the vendor's name for an exchange, empty if the header has none. A vendor may repeat a secret there, so it
 // is scrubbed.
 func RequestID(header http.Header, scrub func(string) string) string {
-	return Clean(scrub(cmp.Or(header.Get("request-id"), header.Get("x-request-id"))), maxWord)
+	return Clean(scrub(cmp.Or(header.Get("request-id"), header.Get("x-request-id"), header.Get("x-amzn-requestid"), header.Get("x-debug-trace-id"))), maxWord)
 }
 
 func hint(header http.Header) provider.Hint {
@@ -80,19 +81,4 @@ func hint(header http.Header) provider.Hint {
 		return provider.HintFinal
 	}
 	return provider.HintNone
-}
-
-// Clean replaces control characters by spaces and cuts a text at a whole character, to about limit bytes.
-func Clean(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	text = strings.TrimSpace(text)
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

@@ -4,5 +4,5 @@
 // calls, empty texts, kinds of media. The functions here replace it. They are pure, and an adapter applies them from the
 // first request on: the bytes of a prefix never change between two calls, so the vendor's prompt cache keeps them.
 //
-// Inside the package, media uses newest and file, and newest uses file; no other file uses another. foreign has the rules for thinking after a change of model.
+// Inside the package, media uses newest and file, newest uses file, and names uses text; no other file uses another. foreign has the rules for thinking after a change of model.
 package replay

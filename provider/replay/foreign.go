@@ -27,14 +27,16 @@ type Place struct {
 // Servers of open models bind nothing. Their templates have a place for the thinking of earlier answers, so they get other
 // thinking there if it is the reasoning itself. A summary describes the reasoning, and a model would learn to think like it.
 //
-// Adapters have rules in addition: Responses for hosts that bind thinking to the model, Gemini for generations, and Chat
-// Completions for families of models and for the turns whose thinking goes back.
+// Adapters have rules in addition: Responses for hosts that bind thinking to the model, Gemini for generations, Converse for the makers
+// of models, and Chat Completions for families of models and for the turns whose thinking goes back.
 var Places = []Place{
 	{API: "messages", Vendor: true, Foreign: ForeignDrop},
 	{API: "responses", Vendor: true, Host: true, Account: true, Foreign: ForeignDrop},
 	{API: "chat", Vendor: true}, // the dialect is the vendor here
 	{API: "gemini", Foreign: ForeignDrop},
 	{API: "ollama", Foreign: ForeignText},
+	{API: "converse", Foreign: ForeignDrop},
+	{API: "cohere", Foreign: ForeignDrop},
 }
 
 // PlaceOf returns the row of an API. It panics if there is none.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/refusal"
 )
 
 // Over is false: a stream is whole only with its terminal event.
@@ -116,7 +117,7 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 			return err
 		}
 	}
-	r.reason(word, response.Get("incomplete_details.reason").Str)
+	r.reason(word, response.Get("incomplete_details.reason").Str, refusal.Filters(response.Get("content_filters")))
 	if usage := response.Get("usage"); usage.IsObject() {
 		r.stop.Usage, r.stop.RawUsage = usageOf(usage), json.RawMessage(usage.Raw)
 		r.stop.Usage.Tier = response.Get("service_tier").Str
@@ -170,8 +171,8 @@ func (r *reply) outputs(output []gjson.Result) error {
 	return nil
 }
 
-// reason says why it ended. A response with calls is completed like any other (docs: function-calling).
-func (r *reply) reason(status, why string) {
+// reason says why it ended. filters are those of Azure that blocked something. A response with calls is completed like any other (docs: function-calling).
+func (r *reply) reason(status, why, filters string) {
 	r.stop.Raw = status
 	switch {
 	case status == "incomplete":
@@ -180,7 +181,9 @@ func (r *reply) reason(status, why string) {
 		}
 		switch why {
 		case "content_filter":
-			r.stop.Reason, r.stop.Detail = provider.StopRefusal, why
+			if r.stop.Reason, r.stop.Detail = provider.StopRefusal, why; filters != "" {
+				r.stop.Detail += ": " + r.Text(filters)
+			}
 		case "steered":
 			r.stop.Reason = provider.StopEndTurn
 		default:

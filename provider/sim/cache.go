@@ -107,25 +107,23 @@ func (c *Cache) CountMarked(p Prefixes, least int) (n CacheCount) {
 	return n
 }
 
-// OpenAI's cache keeps a prefix for automaticTTL. A prefix has at least automaticLeast tokens. [docs: prompt-caching]
-const (
-	automaticTTL   = 30 * time.Minute
-	automaticLeast = 1024
-)
+// automaticTTL is how long OpenAI keeps a prefix. [docs: prompt-caching] Of other hosts without marks it is not known.
+const automaticTTL = 30 * time.Minute
 
 // CountAutomatic counts a request by OpenAI's rules and updates the cache: the longest known prefix is read, without marks.
-func (c *Cache) CountAutomatic(p Prefixes) (n CacheCount) {
+// Prefixes shorter than least, in tokens, are not cached.
+func (c *Cache) CountAutomatic(p Prefixes, least int) (n CacheCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	for i := len(p) - 1; i >= 0 && p[i].tokens >= automaticLeast; i-- {
+	for i := len(p) - 1; i >= 0 && p[i].tokens >= least; i-- {
 		if c.has(p[i], now) {
 			n.Read = p[i].tokens
 			break
 		}
 	}
 	for _, at := range p {
-		if at.tokens >= automaticLeast {
+		if at.tokens >= least {
 			c.keep(at, now.Add(automaticTTL))
 			n.Written = at.tokens - n.Read
 		}

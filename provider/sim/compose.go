@@ -173,6 +173,19 @@ func Default(asked *int, usual int) int {
 	return usual
 }
 
+// StopsAfter returns the number of deltas after which the Stop comes in an answer that has so many, or -1 if none comes.
+func (a Answer) StopsAfter(deltas int) int {
+	switch {
+	case a.Stop == "" || a.Fault.Breaks():
+		return -1
+	case a.Stop == "pause_turn":
+		return deltas
+	case a.Stop == "refusal":
+		return Default(a.After, 0)
+	}
+	return Default(a.After, max(1, deltas/2))
+}
+
 // NewRand returns random numbers that depend only on d.
 func NewRand(d strict.Digest) *rand.Rand {
 	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(d[:8]), binary.BigEndian.Uint64(d[8:16])))
@@ -397,29 +410,6 @@ func SplitEvery(s string, n int) []string {
 		pieces = append(pieces, string(r[:min(n, len(r))]))
 	}
 	return pieces
-}
-
-// fileTokens is the most that a file in base64 counts: vendors count the pixels of an image, not its bytes.
-const fileTokens = 1500
-
-// Tokens returns the number of tokens of s by the simulator's own count: one for every four characters, rounded up. A file in base64, in
-// the JSON of any wire API, counts fileTokens at most.
-func Tokens(s string) int {
-	n := utf8.RuneCountInString(s)
-	for _, mark := range []string{";base64,", `"data":"`} {
-		for rest := s; ; {
-			_, file, ok := strings.Cut(rest, mark)
-			size := strings.IndexByte(file, '"')
-			if !ok || size < 0 {
-				break
-			}
-			if !strings.HasPrefix(file, "data:") { // then the other mark is behind this one
-				n -= max(size-4*fileTokens, 0)
-			}
-			rest = file[size:]
-		}
-	}
-	return (n + 3) / 4
 }
 
 // ThinkingFactor is the number of tokens of raw thinking for each token of its summary.

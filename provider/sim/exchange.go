@@ -33,8 +33,22 @@ func (ex *Exchange) Header() http.Header { return ex.w.Header() }
 // Sealer returns the signer of the data that clients have to send back.
 func (ex *Exchange) Sealer() Sealer { return ex.server.sealer }
 
-// Cache returns the server's prompt cache.
-func (ex *Exchange) Cache() *Cache { return &ex.server.cache }
+// CountMarked counts the request in the server's prompt cache by Anthropic's rules: see [Cache.CountMarked]. The journal
+// keeps the result.
+func (ex *Exchange) CountMarked(p Prefixes, least int) CacheCount {
+	return ex.counted(p, ex.server.cache.CountMarked(p, least))
+}
+
+// CountAutomatic counts the request in the server's prompt cache by the rules of hosts without marks: see
+// [Cache.CountAutomatic]. The journal keeps the result.
+func (ex *Exchange) CountAutomatic(p Prefixes, least int) CacheCount {
+	return ex.counted(p, ex.server.cache.CountAutomatic(p, least))
+}
+
+func (ex *Exchange) counted(p Prefixes, n CacheCount) CacheCount {
+	ex.server.journal.counted(ex.entry, p.end().tokens, n)
+	return n
+}
 
 // State returns what a face keeps of earlier requests to this server. The first call for a name sets it to fresh.
 func (ex *Exchange) State(name string, fresh any) any {

@@ -113,7 +113,7 @@ func TestFaults(t *testing.T) {
 		}},
 		{"fault=overloaded after=0", func(t *testing.T, h heard) {
 			if h.status != 200 || h.deltas() != 0 || !strings.Contains(h.body, "event: message_start") || !strings.Contains(h.body, "event: error") {
-				t.Errorf("%d: %s", h.status, h.body)
+				t.Errorf("%d: …%s", h.status, tail(h.body))
 			}
 		}},
 		{"fault=overloaded after=100000", func(t *testing.T, h heard) {
@@ -143,12 +143,12 @@ func TestFaults(t *testing.T) {
 		}},
 		{"fault=whole", func(t *testing.T, h heard) {
 			if m := (simtest.Reply{Body: h.body}).JSON(); h.header.Get("content-type") != "application/json" || simtest.Get[string](m, "stop_reason") != "end_turn" {
-				t.Errorf("%v %s", h.header, h.body)
+				t.Errorf("%v …%s", h.header, tail(h.body))
 			}
 		}},
 		{"fault=html", func(t *testing.T, h heard) {
 			if h.status != 200 || !strings.HasPrefix(h.header.Get("content-type"), "text/html") || !strings.HasPrefix(h.body, "<!DOCTYPE html>") {
-				t.Errorf("%v %s", h.header, h.body)
+				t.Errorf("%v …%s", h.header, tail(h.body))
 			}
 		}},
 		{"fault=empty", func(t *testing.T, h heard) {

@@ -21,6 +21,8 @@ type Request struct {
 	Header http.Header
 	Body   []byte // nil if it was too large
 	Status int    // of the answer; 0: none yet
+	Prompt int    // tokens of the prompt, as the prompt cache counts them; 0: it did not count this request
+	Cached CacheCount
 }
 
 // Refusal is a request that broke a rule. Scripted faults are not recorded as refusals.
@@ -67,6 +69,12 @@ func (j *journal) answered(e *Request, status int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e.Status = status
+}
+
+func (j *journal) counted(e *Request, prompt int, n CacheCount) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.Prompt, e.Cached = prompt, n
 }
 
 func (j *journal) refuse(r Refusal) {

@@ -39,7 +39,7 @@ var words = []word{
 		set: func(a *Answer, _ string) error { a.Redacted = true; return nil }},
 	{name: "image", usage: "image", help: "an image after the text, over Chat Completions and Gemini", bare: true,
 		set: func(a *Answer, _ string) error { a.Image = true; return nil }},
-	{name: "sources", usage: "sources", help: "sources of the text; not over Ollama", bare: true,
+	{name: "sources", usage: "sources", help: "sources of the text; not over Ollama and Converse", bare: true,
 		set: func(a *Answer, _ string) error { a.Sources = true; return nil }},
 	{name: "search", usage: "search=N", help: "search the web N times on the vendor's servers, if the request allows it (1 to 20)",
 		set: func(a *Answer, v string) error { return positive(&a.Searches, v, 20) }},

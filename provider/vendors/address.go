@@ -49,3 +49,27 @@ func AzureAddress(endpoint string) string {
 	}
 	return endpoint + "/openai/v1"
 }
+
+// GoogleAddress is the base URL of a project at a location of Google Cloud: a region, a multi-region (us, eu) or global. host is another
+// host than the location's, such as the one of a private connection, with or without the version of the API behind it; empty: the
+// location's. An address that names a project already stays as it is (@anthropic-ai/vertex-sdk 1.1.3: client.js).
+func GoogleAddress(host, project, location string) string {
+	host = strings.TrimRight(host, "/")
+	if strings.Contains(host, "/projects/") {
+		return host
+	}
+	if host == "" {
+		switch location {
+		case "global":
+			host = "https://aiplatform.googleapis.com"
+		case "us", "eu":
+			host = "https://aiplatform." + location + ".rep.googleapis.com"
+		default:
+			host = "https://" + location + "-aiplatform.googleapis.com"
+		}
+	}
+	if !strings.HasSuffix(host, "/v1") && !strings.HasSuffix(host, "/v1beta1") {
+		host += "/v1"
+	}
+	return host + "/projects/" + project + "/locations/" + location
+}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/cohere"
+	"github.com/thinkd/thinkd/provider/converse"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/messages"
@@ -39,22 +41,44 @@ var APIs = []API{
 	{"messages", list(messages.Hosts()...), "/v1", func(cfg exchange.Config, dialect string, _ Dialects) (provider.Provider, error) {
 		return messages.New(cfg, messages.HostNamed(dialect)), nil
 	}, members(messages.Members), func(dialect string) string {
-		if dialect == "copilot" { // it has ids and rules of its own
+		switch dialect {
+		case "copilot": // it has ids and rules of its own
 			return "/copilot"
+		case "cloud":
+			return simulatedProject
 		}
 		return ""
 	}},
 	{"responses", list(responses.Hosts()...), "", func(cfg exchange.Config, dialect string, _ Dialects) (provider.Provider, error) {
 		return responses.New(cfg, responses.HostNamed(dialect)), nil
 	}, members(responses.Members), always("/v1")},
-	{"chat", chat.Dialects, "", newChat, chatMembers, func(dialect string) string { return "/" + cmp.Or(dialect, plainDialect) }},
+	{"chat", chat.Dialects, "", newChat, chatMembers, func(dialect string) string {
+		if dialect == "cloud" || dialect == "cloud-mistral" {
+			return simulatedProject
+		}
+		return "/" + cmp.Or(dialect, plainDialect)
+	}},
 	{"gemini", list(gemini.Hosts()...), "/v1beta", func(cfg exchange.Config, dialect string, _ Dialects) (provider.Provider, error) {
 		return gemini.New(cfg, gemini.HostNamed(dialect)), nil
-	}, members(gemini.Members), always("")},
+	}, members(gemini.Members), func(dialect string) string {
+		if dialect == "cloud" {
+			return simulatedProject
+		}
+		return ""
+	}},
 	{"ollama", list("ollama"), "/api", func(cfg exchange.Config, _ string, _ Dialects) (provider.Provider, error) {
 		return ollama.New(cfg), nil
 	}, members(ollama.Members), always("")},
+	{"converse", list("bedrock"), "", func(cfg exchange.Config, _ string, _ Dialects) (provider.Provider, error) {
+		return converse.New(cfg), nil
+	}, members(converse.Members), always("")},
+	{"cohere", list("cohere"), "/v2", func(cfg exchange.Config, _ string, _ Dialects) (provider.Provider, error) {
+		return cohere.New(cfg), nil
+	}, members(cohere.Members), always("")},
 }
+
+// simulatedProject is the address of Google Cloud in the simulator.
+const simulatedProject = "/v1/projects/simulated/locations/global"
 
 // plainDialect is that of a host of Chat Completions of which nothing is known.
 const plainDialect = "generic"

@@ -11,7 +11,7 @@ func Catalog(list []Config, refine func(Config, *registry.Provider)) (*registry.
 	var providers []registry.Provider
 	for _, c := range list {
 		vendor, _ := registry.VendorNamed(c.Vendor) // one that the catalog does not know has no rows there
-		p := registry.Provider{ID: c.ID, Vendor: vendor.ID, API: c.API, Dialect: c.Dialect, Rows: c.Rows, NumCtx: c.NumCtx}
+		p := registry.Provider{ID: c.ID, Vendor: vendor.ID, API: c.API, Dialect: c.Dialect, Rows: c.Rows, NumCtx: c.NumCtx, Surcharge: c.Surcharge}
 		if c.Lists() { // its server may have models that no row describes
 			p.Live = func() []provider.Model { return nil }
 		}

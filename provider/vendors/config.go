@@ -3,17 +3,22 @@ package vendors
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
+	"net/http"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/aws"
 	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/transport"
 	"github.com/thinkd/thinkd/registry"
 )
 
 // Simulator is the id of the provider inside this process. It stands last: it is used when there is nothing better.
 const Simulator = "sim"
+
+// Bedrock is the id of Amazon's vendor. Its address follows from a region.
+const Bedrock = "bedrock"
 
 // Config is a model API at one address with one key. Both come from the operator alone.
 type Config struct {
@@ -26,7 +31,8 @@ type Config struct {
 	KeyEnvName   bool   // the variable has its own name as its value, which is no key
 	KeyEnvNow    string // the variable to set in place of KeyEnv; empty: KeyEnv is the right one
 	Key          provider.Secret
-	Login        *Login // nil: there are only keys
+	Login        *Login   // nil: there are only keys
+	Identity     Identity // in a cloud; nil: none. It is not together with a Login
 	Headers      map[string]string
 	Defaults     registry.Defaults
 	DefaultModel string // empty: none
@@ -35,8 +41,10 @@ type Config struct {
 	Context      json.RawMessage // the vendor's own context management, in the vendor's words; nil: none
 	Extra        json.RawMessage // a JSON object that is merged into the body of each call; nil: nothing
 	Network      transport.Settings
-	Egress       []string       // labels of the operator's that say where its data goes
-	Rows         []registry.Row // corrections and additions to the catalog
+	Amazon       *aws.Settings      // nil: calls need a key; else requests without one are signed with the credentials of this machine
+	Egress       []string           // labels of the operator's that say where its data goes
+	Surcharge    map[string]float64 // see [registry.Provider]
+	Rows         []registry.Row     // corrections and additions to the catalog
 }
 
 // Login is how one logs in to a provider. The tags are the keys of the config file.
@@ -49,8 +57,27 @@ type Login struct {
 	Port     int    `toml:"port"`        // that a browser comes back to; 0: the vendor's
 }
 
-// NeedsKey reports whether calls are made with a key or a login.
-func (c Config) NeedsKey() bool { return c.KeyEnv != "" || c.Login != nil }
+// Identity is where an identity comes from that calls are made with if there is no key, such as [identity.Google]. Opening it makes no
+// call.
+type Identity interface {
+	Open(providerID string, client *http.Client) login.Identity
+	Files() []string // that hold secrets
+}
+
+// SecretFiles are the files of the operator that hold a private key or a credential of the provider.
+func (c Config) SecretFiles() []string {
+	var list []string
+	if c.Network.KeyFile != "" {
+		list = append(list, c.Network.KeyFile)
+	}
+	if c.Identity != nil {
+		list = append(list, c.Identity.Files()...)
+	}
+	return list
+}
+
+// NeedsKey reports whether calls are made with a key, a login or an identity.
+func (c Config) NeedsKey() bool { return c.KeyEnv != "" || c.Login != nil || c.Identity != nil }
 
 // Replaced names the members of requests that the operator's extra_body replaces, such as "temperature" or, for one model,
 // "temperature (gpt-6.1)". They are then other than thinkd reports.
@@ -71,16 +98,6 @@ func replaces(name, dialect string, own Dialects, extra json.RawMessage) []strin
 		return nil
 	}
 	return exchange.Replaces(api.Members(dialect, own), extra)
-}
-
-// NamesVariable reports whether a text is the name of a variable and not its value: NAME, $NAME or ${NAME}. Programs that do not replace
-// such a reference pass it on.
-func NamesVariable(text, variable string) bool {
-	name := strings.TrimPrefix(text, "$")
-	if inner, braced := strings.CutPrefix(name, "{"); braced {
-		name = strings.TrimSuffix(inner, "}")
-	}
-	return variable != "" && name == variable
 }
 
 // Local reports whether the provider is a server of the user that needs no key, on this machine or its network. Such a

@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/identity"
 	"github.com/thinkd/thinkd/registry"
 )
 
@@ -187,6 +188,9 @@ func (l *Listings) ask(ctx context.Context, providerID string) []answer {
 			continue
 		}
 		lister, _ := l.providers.Find(pc.ID).(provider.Lister)
+		if entra, ok := pc.Identity.(identity.Entra); ok && entra.ResourceID != "" {
+			lister = deployments{pc, l.current.Catalog()}
+		}
 		available, why := l.providers.Available(pc)
 		switch {
 		case available && lister != nil:

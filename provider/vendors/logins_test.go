@@ -10,6 +10,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/vendors"
 )
@@ -132,6 +133,38 @@ func TestNameOfVariable(t *testing.T) {
 		}
 		if !strings.Contains(log.String(), "provider=gemini variable=GEMINI_API_KEY") {
 			t.Errorf("the log says %q", log.String())
+		}
+	}
+}
+
+// A keys.json that a person has edited may have the name of the variable, too.
+func TestNameOfVariableInTheFile(t *testing.T) {
+	t.Parallel()
+	c, err := loadConfig(proof.WriteConfig(t, ""), proof.Environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := vendors.Catalog(c.Providers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]provider.KeyState{"GEMINI_API_KEY": provider.KeyMissing, "${GEMINI_API_KEY}": provider.KeyMissing, "OPENAI_API_KEY": provider.KeyReady} {
+		keys := noKeys(t)
+		if err := keys.Set("gemini", login.Grant{Token: provider.NewSecret(value)}); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		p := vendors.Open(c.Providers, c.Dialects, keys, catalog, slog.New(slog.NewTextHandler(&log, nil)))
+		for _, status := range p.Status() {
+			if status.ID == "gemini" && (status.Key != want || status.Available != (want == provider.KeyReady)) {
+				t.Errorf("%s: %s, available %v", value, status.Key, status.Available)
+			}
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if warned := strings.Contains(log.String(), "provider=gemini variable=GEMINI_API_KEY"); warned != (want == provider.KeyMissing) {
+			t.Errorf("%s: the log says %q", value, log.String())
 		}
 	}
 }

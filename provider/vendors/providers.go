@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/aws"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/quota"
@@ -43,6 +44,9 @@ func Open(list []Config, own Dialects, keys *login.Keys, catalog *registry.Catal
 	for _, pc := range list {
 		e := endpoint{Config: pc, own: own, client: exchange.NewClient(connect(pc.Network)), meter: quota.NewMeter(nil), log: log}
 		p.meters[pc.ID] = e.meter
+		if pc.Amazon != nil {
+			e.amazon = credentials(pc, e.client)
+		}
 		e.simulated = pc.BaseURL == "" && pc.ID == Simulator
 		if pc.KeyEnvName {
 			log.Warn("the variable of a key has its own name as its value, which is no key", "provider", pc.ID, "variable", pc.KeyEnv)
@@ -68,6 +72,15 @@ func Open(list []Config, own Dialects, keys *login.Keys, catalog *registry.Catal
 		})
 	}
 	return p
+}
+
+// credentials are those of this machine for Amazon, asked for in the way in which the provider is reached if the operator says one.
+func credentials(c Config, client *http.Client) *aws.Credentials {
+	settings := *c.Amazon
+	if !c.Network.IsZero() {
+		settings.Client = client
+	}
+	return aws.NewCredentials(settings)
 }
 
 // connect is how a provider is reached. A setting that has become wrong since the config was read, such as a file that is gone, is the
@@ -164,7 +177,7 @@ func (p *Providers) Available(c Config) (bool, string) {
 	if c.BaseURL == "" && c.ID != Simulator {
 		return false, noAddress(c)
 	}
-	if source := p.sources[c.ID]; source != nil {
+	if source := p.sources[c.ID]; source != nil && c.Amazon == nil {
 		if state, _ := source.Status(); state != provider.KeyReady {
 			return false, source.Advice()
 		}
@@ -247,6 +260,9 @@ func (p *Providers) Status() []Status {
 				_, s.KeyEnding = source.Owner()
 			}
 		}
+		if s.Key == provider.KeyMissing && c.Amazon != nil { // requests are signed instead, which only a call can try
+			s.Key = provider.KeyNotNeeded
+		}
 		s.Available, s.Why = p.Available(c)
 		s.Limits = p.meters[c.ID].Limits()
 		list = append(list, s)
@@ -294,7 +310,7 @@ func (p *Providers) SetKey(id, name string, key provider.Secret) error {
 	if source == nil {
 		return provider.ErrNoKeyNeeded
 	}
-	if slices.ContainsFunc(p.list, func(c Config) bool { return c.ID == id && NamesVariable(key.Reveal(), c.KeyEnv) }) {
+	if slices.ContainsFunc(p.list, func(c Config) bool { return c.ID == id && provider.NamesVariable(key.Reveal(), c.KeyEnv) }) {
 		return provider.ErrVariableName
 	}
 	if name == "" {
@@ -338,10 +354,14 @@ func (p *Providers) Payer(id, key string) (by provider.Payer, account string, kn
 	_, from := source.Status()
 	by = provider.Payer{Kind: provider.PaidByKey, Name: c.KeyEnv}
 	switch {
+	case from == "" && c.Amazon != nil:
+		return provider.Payer{Kind: provider.PaidByKey, Name: "AWS credentials"}, "", true
 	case from == "":
 		return provider.Payer{}, "", false
 	case from == provider.KeyFromPerson:
 		by.Name = "keys.json"
+	case from == provider.KeyFromIdentity:
+		by.Name = planName(c)
 	}
 	if c.Login != nil || strings.Contains(c.BaseURL, "/coding") { // a token of a subscription, wherever it is kept
 		by.Kind, by.Name = provider.PaidByPlan, planName(c)

@@ -116,6 +116,39 @@ func (r router) OptionsWire(req *provider.Request) (json.RawMessage, error) {
 	return provider.OptionsWireOf(api, req)
 }
 
+// ownLister is an adapter whose list may have only the models that it speaks to.
+type ownLister interface {
+	provider.Lister
+	ListsOwn() bool
+}
+
+// split is a router whose host has a list of its own for the models of one way.
+type split struct {
+	router
+	own   way
+	wayOf func(id string) way
+}
+
+// Models are those of both lists: of the general one, those that go another way.
+func (s split) Models(ctx context.Context) ([]provider.Model, error) {
+	own, err := s.router[s.own].(provider.Lister).Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rest := maps.Clone(s.router)
+	delete(rest, s.own)
+	all, err := rest.Models(ctx)
+	if errors.Is(err, provider.ErrNoList) {
+		return own, nil
+	}
+	for _, m := range all {
+		if s.wayOf(m.ID) != s.own {
+			own = append(own, m)
+		}
+	}
+	return own, err
+}
+
 // Models is what the host lists, where one of its APIs has a list that tells more than names.
 func (r router) Models(ctx context.Context) ([]provider.Model, error) {
 	for _, way := range slices.SortedFunc(maps.Keys(r), way.compare) {

@@ -38,9 +38,12 @@ var choices = map[string]choice{
 	"zai":        {"Messages", "returns `reasoning_content`, takes effort", "docs.z.ai: guides/capabilities/thinking-mode"},
 	"minimax":    {"Messages", "returns `reasoning_details` with `reasoning_split`", "platform.minimax.io: text-openai-api"},
 	"dashscope":  {"not confirmed", "takes efforts and thinking budgets", "alibabacloud.com: model-studio/deep-thinking"},
+	"cohere":     {"Chat Completions", "has thinking budgets, tool plans and citations", "docs.cohere.com: reasoning, compatibility-api"},
 	"copilot":    {"Chat Completions for some", "Messages for Claude, Responses for GPT, Grok and MAI", "pydantic/pydantic-ai #8232, BerriAI/litellm #28053"},
 	"chatgpt":    {"none", "the plan's backend has no other", "openai/codex"},
 	"azure":      {"Chat Completions", "as OpenAI's", ""},
+	"vertex":     {"Chat Completions for all", "each maker's own API has its signatures", "platform.claude.com: claude-on-vertex-ai"},
+	"bedrock":    {"Converse for Claude", "Messages for Claude: all that its maker's own address has; else Converse", "platform.claude.com: claude-on-amazon-bedrock"},
 }
 
 //go:embed apis.md

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 )
 
 // rule says what some models take. Of several rules for a model, the last one that names an option counts for it.
@@ -85,6 +86,7 @@ func (r rule) appliesTo(m provider.Model) bool {
 	if r.API != m.API || len(r.Dialects) > 0 && !slices.Contains(r.Dialects, m.Dialect) {
 		return false
 	}
-	id := strings.ToLower(strings.ReplaceAll(m.Rules(), ".", "-"))
+	_, name := registry.Bare(strings.ToLower(m.Rules()))
+	id := strings.ReplaceAll(name, ".", "-")
 	return len(r.Models) == 0 || slices.ContainsFunc(r.Models, func(prefix string) bool { return strings.HasPrefix(id, prefix) })
 }

@@ -86,11 +86,11 @@ func (src *source) provider(id string, f fileProvider, own vendors.Dialects, get
 		return vendors.Config{}, src.errorf(key+".api_key_env", "must be the name of an environment variable, not a key")
 	}
 	value := variable(getenv, p.KeyEnv)
-	if p.KeyEnvName = vendors.NamesVariable(value, p.KeyEnv); !p.KeyEnvName {
+	if p.KeyEnvName = provider.NamesVariable(value, p.KeyEnv); !p.KeyEnvName {
 		p.Key = provider.NewSecret(value)
 	}
 	if before := vendor.KeyEnvBefore; p.Key.IsZero() && before != "" && f.KeyEnv == "" {
-		if old := variable(getenv, before); old != "" && !vendors.NamesVariable(old, before) {
+		if old := variable(getenv, before); old != "" && !provider.NamesVariable(old, before) {
 			p.Key, p.KeyEnv, p.KeyEnvNow = provider.NewSecret(old), before, vendor.KeyEnv
 		}
 	}

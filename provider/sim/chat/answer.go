@@ -187,5 +187,13 @@ func (r *reply) usage() map[string]any {
 	case "flat":
 		u["reasoning_tokens"] = r.thought
 	}
+	switch read := r.call.cached.Read; h.cache.count {
+	case "details":
+		u["prompt_tokens_details"] = map[string]any{"cached_tokens": read}
+	case "hits":
+		u["prompt_cache_hit_tokens"], u["prompt_cache_miss_tokens"] = read, r.call.tokens-read
+	case "top":
+		u["cached_tokens"] = read
+	}
 	return u
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/sim/simtest"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // function is a tool call on the wire; called is an assistant's turn with one.
@@ -123,6 +124,7 @@ var rules = []rule{
 	{host: "llamacpp", name: "switch", keeps: obj{"model": "llamacpp", "chat_template_kwargs": obj{"enable_thinking": true}}, breaks: obj{"model": "llamacpp", "chat_template_kwargs": obj{"enable_thinking": "true"}}, says: "boolean"},
 	{host: "llamacpp", name: "something said", keeps: obj{"model": "llamacpp", "messages": arr{simtest.Say("user", "x"), simtest.Say("assistant", ""), simtest.Say("user", "y")}}, breaks: obj{"model": "llamacpp", "messages": arr{simtest.Say("user", "x"), obj{"role": "assistant", "reasoning_content": "z"}, simtest.Say("user", "y")}}, says: "content or tool_calls"},
 	{host: "lmstudio", name: "model", keeps: obj{"model": "lmstudio"}, breaks: obj{"model": "x"}, status: 404, says: "does not exist"},
+	{host: "cloud", name: "effort", keeps: obj{"model": "partner/model"}, breaks: obj{"model": "partner/model", "reasoning_effort": "low"}, says: "reasoning_effort"},
 	{host: "generic", name: "effort", keeps: obj{"model": "generic", "reasoning_effort": "minimal"}, breaks: obj{"model": "generic", "reasoning_effort": "huge"}, says: "Unsupported value"},
 }
 
@@ -227,12 +229,12 @@ func TestChatEnds(t *testing.T) {
 		got := simtest.Complete(t, sim.New(sim.Config{}), c.host, simtest.ChatHeader(), body)
 		for _, want := range c.has {
 			if !strings.Contains(got.Body, want) {
-				t.Errorf("%s %v: no %s in\n%s", c.host, c.body, want, got.Body)
+				t.Errorf("%s %v: no %s in\n%s", c.host, c.body, want, testgo.Excerpt(got.Body))
 			}
 		}
 		for _, no := range c.lacks {
 			if strings.Contains(got.Body, no) {
-				t.Errorf("%s %v: %s in\n%s", c.host, c.body, no, got.Body)
+				t.Errorf("%s %v: %s in\n%s", c.host, c.body, no, testgo.Excerpt(got.Body))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/gcloud"
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
@@ -45,6 +46,11 @@ func newDialect(ex *sim.Exchange, host *hostRules) *sim.Dialect {
 // names no host, the header X-Sim-Dialect does; without both, the host is OpenAI.
 func hostFor(r *http.Request) (host *hostRules, rest string) {
 	path := r.URL.Path
+	if place, ok := gcloud.At(r); ok && place.Publisher == "openapi" {
+		return hostNamed("cloud"), place.Verb
+	} else if ok && place.Publisher == "mistralai" {
+		return hostNamed("mistral"), "/chat/completions"
+	}
 	for i := range hosts {
 		if after, ok := strings.CutPrefix(path, "/"+hosts[i].name+"/"); ok {
 			return &hosts[i], "/" + strings.TrimPrefix(after, "v1/")
@@ -58,12 +64,19 @@ func hostFor(r *http.Request) (host *hostRules, rest string) {
 	if rest != "/chat/completions" && (rest != "/models" || named == "") {
 		return nil, ""
 	}
-	name := cmp.Or(named, "openai")
-	i := slices.IndexFunc(hosts, func(h hostRules) bool { return h.name == name })
-	if i < 0 {
+	if host = hostNamed(cmp.Or(named, "openai")); host == nil {
 		return nil, ""
 	}
-	return &hosts[i], rest
+	return host, rest
+}
+
+// hostNamed returns a host of the table; nil: there is none of that name.
+func hostNamed(name string) *hostRules {
+	i := slices.IndexFunc(hosts, func(h hostRules) bool { return h.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &hosts[i]
 }
 
 // serve answers the requests to a host of Chat Completions.
@@ -109,18 +122,41 @@ func serveCompletion(ex *sim.Exchange, d *sim.Dialect, host *hostRules, account 
 			return nil, invalid("We could not parse the JSON body of your request: %s", err)
 		}
 		call := &call{host: host, account: account, header: ex.Request.Header}
+		if err := checkPlace(ex.Request, v); err != nil {
+			return nil, err
+		}
 		if err := call.read(v, ex.Sealer()); err != nil {
 			return nil, err
 		}
 		if err := host.media().Check(v); err != nil {
 			return nil, invalid("%v", err)
 		}
+		call.prompt = call.prefixes(v)
 		return call, nil
 	})
 	if !ok {
 		return
 	}
 	ex.Answer(d, sim.Generation{Ask: &call.ask, Account: account, Stream: call.stream, Reply: func(a sim.Answer) sim.Reply {
+		call.countCache(ex)
 		return call.reply(ex.Sealer(), a).sent(ex.ID)
 	}})
+}
+
+// checkPlace refuses a body that says something else than its address, where that names the model and how the answer comes. [docs: Google Cloud,
+// partner-models/mistral]
+func checkPlace(r *http.Request, body any) error {
+	place, ok := gcloud.At(r)
+	if !ok || place.Publisher != "mistralai" {
+		return nil
+	}
+	said, _ := body.(map[string]any)
+	streams := said["stream"] == true
+	switch {
+	case said["model"] != place.Model:
+		return invalid("model: it is not the model of the address, %s", place.Model)
+	case streams && place.Verb != "streamRawPredict", !streams && place.Verb != "rawPredict":
+		return invalid("stream: %t at %s", streams, place.Verb)
+	}
+	return nil
 }

@@ -60,6 +60,7 @@ type hostRules struct {
 	noDone   bool
 	swallows bool // after an error in mid-stream the body ends without a message
 	comment  string
+	cache    promptCache
 }
 
 // model has the differences between the models of a host.
@@ -100,6 +101,15 @@ func (h *hostRules) model(id string) *model {
 	return nil
 }
 
+// promptCache has a host's rules for cached prefixes of prompts, and says where the host counts what it read. The zero value
+// caches nothing.
+type promptCache struct {
+	least  int      // tokens of the shortest prefix that is cached; 0: the host caches nothing
+	marked []string // parts of the names of models whose prompts are cached at marks; the others' are cached everywhere
+	count  string   // details: prompt_tokens_details.cached_tokens; hits: prompt_cache_hit_tokens; top: cached_tokens
+	effort bool     // prompts with different efforts share no prefix
+}
+
 // window is the context window of every model, in tokens.
 const window = 262_144
 
@@ -125,6 +135,8 @@ type call struct {
 	mute   bool // thinking is hidden: the request says so, or does not ask for it
 
 	tokens int
+	prompt sim.Prefixes
+	cached sim.CacheCount
 	ask    sim.Ask
 }
 

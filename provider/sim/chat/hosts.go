@@ -8,21 +8,21 @@ import (
 // hosts is the table of hosts. It never changes.
 var hosts = []hostRules{
 	{name: "openai", refuses: []string{"top_k"}, short: true, think: thinkOpenAI, strict: true, known: []string{"store", "verbosity", "parallel_tool_calls", "metadata", "service_tier"}, developer: true, files: true, closed: true,
-		usage: "trailing", count: "details", models: []model{
+		usage: "trailing", count: "details", cache: promptCache{least: 1024, count: "details", effort: true}, models: []model{
 			{id: "gpt-5.5", efforts: words3x, effort: "medium", off: true, hidden: true},
 			{id: "gpt-5", efforts: []string{"minimal", "low", "medium", "high"}, effort: "medium", hidden: true},
 			{id: "gpt-4.1", dumb: true},
 			{id: "gpt", imitates: "gpt-5.5", note: "hides its thinking, can be off"},
 		}},
 	{name: "deepseek", formats: []string{"json_object"}, stops: 16, refuses: []string{"seed"}, blind: true, think: thinkDeepSeek, known: []string{"parallel_tool_calls"}, autoOnly: true, members: []string{"reasoning_content"}, echo: "reasoning_content",
-		field: "reasoning_content", filler: "null", usage: "finish", always: true, count: "details", comment: ": keep-alive\n\n", models: []model{
+		field: "reasoning_content", filler: "null", usage: "finish", always: true, count: "details", comment: ": keep-alive\n\n", cache: promptCache{least: 64, count: "hits"}, models: []model{
 			{id: "deepseek-v4-pro", efforts: wordsDS, effort: "high", off: true, output: 384_000},
 			{id: "deepseek-v4-flash", efforts: wordsDS, effort: "high", off: true, output: 384_000},
 			{id: "deepseek-flash", efforts: wordsDS, effort: "high", off: true, output: 384_000},
 			{id: "deepseek", imitates: "deepseek-v4-pro", note: "requires the thinking of turns with tool calls", output: 384_000},
 		}},
 	{name: "dashscope", formats: []string{"json_object"}, choices: []string{"auto", "none", "named"}, errors: "dashscope", think: thinkDashScope, known: []string{"parallel_tool_calls", "top_k"}, autoOnly: true, members: []string{"reasoning_content"},
-		field: "reasoning_content", filler: "null", usage: "trailing", count: "details", models: []model{
+		field: "reasoning_content", filler: "null", usage: "trailing", count: "details", cache: promptCache{least: 1024, count: "details", marked: []string{"qwen"}}, models: []model{
 			{id: "qwen3.7-max", effort: "on", off: true, budget: 262_144},
 			{id: "qwen3.7-plus", effort: "on", off: true, budget: 262_144},
 			{id: "qwen3.6-max-preview", effort: "on", off: true, budget: 131_072},
@@ -54,7 +54,7 @@ var hosts = []hostRules{
 		}},
 	{name: "openrouter", errors: "openrouter", think: thinkOpenRouter, known: []string{"top_k", "parallel_tool_calls", "verbosity", "transforms", "include"}, files: true,
 		members: []string{"reasoning", "reasoning_details", "reasoning_content"}, field: "reasoning", details: "openrouter", filler: "empty", usage: "trailing", always: true, count: "details",
-		comment: ": OPENROUTER PROCESSING\n\n", models: []model{
+		comment: ": OPENROUTER PROCESSING\n\n", cache: promptCache{least: 1024, count: "details", marked: []string{"anthropic/"}}, models: []model{
 			{id: "anthropic/claude-sonnet-5", efforts: words5, effort: "high", off: true, budget: 64_000},
 			{id: "anthropic/claude-opus-4.8", efforts: words5, effort: "high", off: true, budget: 64_000},
 			{id: "anthropic/claude-opus-5.5", efforts: words5, effort: "medium"},
@@ -94,7 +94,7 @@ var hosts = []hostRules{
 			{id: "google/sim", imitates: "google/gemini-3.1-pro", note: "sends only encrypted thinking, never off"},
 		}},
 	{name: "kimi", formats: []string{"json_object"}, stops: 5, refuses: []string{"temperature", "top_p", "seed"}, think: thinkKimi, known: []string{"prompt_cache_key"}, autoOnly: true, members: []string{"reasoning_content"}, echo: "reasoning_content", noEmpty: true, parsed: true,
-		field: "reasoning_content", usage: "choice", always: true, models: []model{
+		field: "reasoning_content", usage: "choice", always: true, cache: promptCache{least: 1024, count: "top"}, models: []model{
 			{id: "kimi-k3", efforts: wordsDS, effort: "max", form: "effort"},
 			{id: "kimi-k3.1-pro", efforts: wordsDS, effort: "max", form: "effort"},
 			{id: "kimi-k3.1-pro-highspeed", efforts: wordsDS, effort: "max", form: "effort"},
@@ -109,7 +109,7 @@ var hosts = []hostRules{
 			{id: "kimi-toggle", imitates: "kimi-k2.6", note: "on or off"},
 		}},
 	{name: "zai", formats: []string{"json_object"}, stops: 1, hottest: 1, leastP: 0.01, choices: []string{"auto"}, refuses: []string{"seed", "parallel_tool_calls"}, errors: "zai", think: thinkZAI, known: []string{"tool_stream", "do_sample", "request_id"}, members: []string{"reasoning_content"},
-		field: "reasoning_content", usage: "finish", always: true, count: "details", whole: true, models: []model{
+		field: "reasoning_content", usage: "finish", always: true, count: "details", whole: true, cache: promptCache{least: 1024, count: "details"}, models: []model{
 			{id: "glm-5.3", efforts: wordsDS, effort: "max", output: 131_072, form: "effort"},
 			{id: "glm-5.3-flash", efforts: wordsDS, effort: "max", output: 131_072, form: "effort"},
 			{id: "glm-5.3-highspeed", efforts: wordsDS, effort: "max", output: 131_072, form: "effort"},
@@ -140,7 +140,7 @@ var hosts = []hostRules{
 			{id: "minimax", imitates: "MiniMax-M3", note: "on or off; thinking between tags, unless the request splits it"},
 		}},
 	{name: "xai", filled: true, errors: "xai", think: thinkXAI, known: []string{"parallel_tool_calls", "search_parameters"}, members: []string{"reasoning_content"},
-		field: "reasoning_content", usage: "trailing", always: true, count: "details", outside: true, models: []model{
+		field: "reasoning_content", usage: "trailing", always: true, count: "details", outside: true, cache: promptCache{least: 1024, count: "details"}, models: []model{
 			{id: "grok-4.3", efforts: words3, effort: "low", off: true},
 			{id: "grok-4.5", efforts: words3, effort: "high"},
 			{id: "grok-4.20-0309-reasoning", effort: "on", hidden: true},
@@ -169,6 +169,8 @@ var hosts = []hostRules{
 			{id: "mistral-large-4", efforts: words3, effort: "medium", off: true},
 			{id: "magistral-medium-latest", effort: "on", form: "mode"},
 			{id: "magistral-small", effort: "on", form: "mode"},
+			{id: "mistral-medium-3", dumb: true},
+			{id: "mistral-small-2503", dumb: true},
 			{id: "mistral-large-2512", dumb: true},
 			{id: "codestral-latest", dumb: true},
 			{id: "codestral-2508", dumb: true},
@@ -241,6 +243,17 @@ var hosts = []hostRules{
 		usage: "trailing", tags: [2]string{"<think>", "</think>"}, models: []model{
 			{id: "qwen/qwen3.6-27b", efforts: words3x, effort: "medium", form: "deaf"},
 			{id: "lmstudio", imitates: "qwen/qwen3.6-27b", note: "thinking between tags; accepts off, but thinks nevertheless"},
+		}},
+	{name: "cloud", turns: true, refuses: []string{"top_k"}, think: thinkCloud, known: []string{"parallel_tool_calls"}, members: []string{"reasoning_content"},
+		field: "reasoning_content", usage: "trailing", count: "details", models: []model{
+			{id: "openai/gpt-oss-120b-maas", effort: "on"},
+			{id: "openai/gpt-oss-20b-maas", effort: "on"},
+			{id: "moonshotai/kimi-k2-thinking-maas", effort: "on"},
+			{id: "zai-org/glm-5-maas", effort: "on"},
+			{id: "zai-org/glm-4.7-maas", effort: "on"},
+			{id: "deepseek-ai/deepseek-v3.2-maas", dumb: true},
+			{id: "qwen/qwen3-235b-a22b-instruct-2507-maas", dumb: true},
+			{id: "partner/model", imitates: "openai/gpt-oss-120b-maas", note: "always thinks, and takes no word about it"},
 		}},
 	{name: "generic", turns: true, local: true, think: thinkGeneric, known: []string{"top_k"}, members: []string{"reasoning_content", "reasoning", "reasoning_text", "thinking", "thought", "cot_summary", "reasoning_details", "reasoning_opaque"},
 		field: "reasoning_content", usage: "trailing", count: "details", noDone: true, models: []model{

@@ -453,3 +453,14 @@ func thinkLMStudio(c *call, f *strict.Object) error {
 }
 
 func thinkGeneric(c *call, f *strict.Object) error { return strictEffort(c, f) }
+
+// thinkCloud is Google Cloud's endpoint for models of partners. No document says which word about thinking it takes, so it takes none.
+func thinkCloud(c *call, f *strict.Object) error {
+	if word := effortWord(f); word != "" && f.Err == nil {
+		return invalid("reasoning_effort: Extra inputs are not permitted")
+	}
+	if !c.model.dumb {
+		c.think("on")
+	}
+	return f.Err
+}

@@ -6,6 +6,8 @@ package faces
 
 import (
 	_ "github.com/thinkd/thinkd/provider/sim/chat"
+	_ "github.com/thinkd/thinkd/provider/sim/cohere"
+	_ "github.com/thinkd/thinkd/provider/sim/converse"
 	_ "github.com/thinkd/thinkd/provider/sim/gemini"
 	_ "github.com/thinkd/thinkd/provider/sim/messages"
 	_ "github.com/thinkd/thinkd/provider/sim/ollama"

@@ -181,6 +181,9 @@ func (r *reply) stopAt(stops []string) {
 // usage returns the totals of the request so far, without counts of 0. [docs: UsageMetadata]
 func (r *reply) usage(thought, output int) map[string]any {
 	u := map[string]any{"promptTokenCount": r.call.tokens, "totalTokenCount": r.call.tokens + thought + output}
+	if cached := r.call.cached; cached > 0 {
+		u["cachedContentTokenCount"] = cached
+	}
 	if thought > 0 {
 		u["thoughtsTokenCount"] = thought
 	}

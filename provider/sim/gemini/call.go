@@ -9,6 +9,7 @@ import (
 type call struct {
 	model  *model
 	sealer sim.Sealer
+	cloud  bool // on Google Cloud
 
 	maxTokens int
 	include   bool   // thoughts are shown
@@ -22,6 +23,8 @@ type call struct {
 	resume    int // deltas that an earlier request has returned
 
 	tokens  int // input
+	prompt  sim.Prefixes
+	cached  int // tokens that were read from the cache
 	context strict.Digest
 	ask     sim.Ask
 }

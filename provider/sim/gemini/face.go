@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/gcloud"
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
@@ -16,8 +17,11 @@ func init() {
 	sim.Register(sim.Face{Name: "gemini", Faults: faults, Claim: claim, Serve: serve, Help: help})
 }
 
-// claim claims the paths of generateContent.
+// claim claims the paths of generateContent, at Google's own address and on Google Cloud.
 func claim(r *http.Request) sim.Claim {
+	if place, ok := gcloud.At(r); ok && place.Publisher == "google" {
+		return sim.OwnClaim
+	}
 	if r.URL.Path == "/v1beta/models" || strings.HasPrefix(r.URL.Path, "/v1beta/models/") {
 		return sim.PathClaim
 	}
@@ -44,6 +48,10 @@ func inEvents(ex *sim.Exchange) bool { return ex.Request.URL.Query().Get("alt") 
 // serve answers the requests of generateContent.
 func serve(ex *sim.Exchange) {
 	d := newDialect(ex)
+	if place, ok := gcloud.At(ex.Request); ok {
+		serveCloud(ex, d, place)
+		return
+	}
 	key, err := checkKey(ex)
 	if err != nil {
 		ex.Refuse(d, err)
@@ -58,6 +66,19 @@ func serve(ex *sim.Exchange) {
 		serveModel(ex, d, id)
 	case method == http.MethodPost && (verb == "generateContent" || verb == "streamGenerateContent" || verb == "countTokens"):
 		serveGenerate(ex, d, id, verb, sim.Account(key))
+	default:
+		ex.Refuse(d, &sim.Error{Status: http.StatusNotFound, Kind: "NOT_FOUND", Text: "Not found"})
+	}
+}
+
+// serveCloud answers the requests of Google Cloud, which has no such list of models.
+func serveCloud(ex *sim.Exchange, d *sim.Dialect, place gcloud.Place) {
+	token, err := gcloud.Token(ex)
+	switch {
+	case err != nil:
+		ex.Refuse(d, err)
+	case ex.Request.Method == http.MethodPost && (place.Verb == "generateContent" || place.Verb == "streamGenerateContent" || place.Verb == "countTokens"):
+		serveGenerate(ex, d, place.Model, place.Verb, sim.Account(token))
 	default:
 		ex.Refuse(d, &sim.Error{Status: http.StatusNotFound, Kind: "NOT_FOUND", Text: "Not found"})
 	}
@@ -91,13 +112,15 @@ func serveGenerate(ex *sim.Exchange, d *sim.Dialect, id, verb, account string) {
 		if err != nil {
 			return nil, invalid("Invalid JSON payload received. %s", err)
 		}
-		call := &call{model: model, sealer: ex.Sealer()}
+		_, cloud := gcloud.At(ex.Request)
+		call := &call{model: model, sealer: ex.Sealer(), cloud: cloud}
 		if err := call.read(v); err != nil {
 			return nil, err
 		}
 		if err := mediaRules.Check(v); err != nil {
 			return nil, invalid("%v", err)
 		}
+		call.prompt = call.prefixes(account, v)
 		return call, nil
 	})
 	if !ok {
@@ -114,6 +137,9 @@ func serveGenerate(ex *sim.Exchange, d *sim.Dialect, id, verb, account string) {
 			}
 			return nil
 		},
-		Reply: func(a sim.Answer) sim.Reply { return call.reply(ex.Sealer(), a).sent(inEvents(ex)) },
+		Reply: func(a sim.Answer) sim.Reply {
+			call.cached = ex.CountAutomatic(call.prompt, call.model.cacheable()).Within(call.tokens).Read
+			return call.reply(ex.Sealer(), a).sent(inEvents(ex))
+		},
 	})
 }

@@ -228,7 +228,9 @@ func (c *call) readTools(list []any, choice any) error {
 		return nil
 	}
 	f := strict.NewObject("tool_config", choice)
-	c.exposes = f.Flag("includeServerSideToolInvocations")
+	if c.exposes = f.Flag("includeServerSideToolInvocations"); c.exposes && c.cloud {
+		return invalid("Invalid JSON payload received. Unknown name \"includeServerSideToolInvocations\" at 'tool_config': Cannot find field.")
+	}
 	calling := f.Take("functionCallingConfig")
 	if calling == nil {
 		return f.Done()

@@ -13,6 +13,7 @@ import (
 // reply is a complete answer before it is sent. The stream and the whole answer are two forms of it.
 type reply struct {
 	call     *call
+	framed   bool   // the stream consists of frames
 	served   string // the model that the answer names
 	id       string
 	blocks   []part

@@ -15,6 +15,7 @@ type call struct {
 	account string
 	user    string // the end user, if the request names one
 	copilot bool   // received on Copilot's path
+	bedrock bool   // received by one of Amazon's hosts
 
 	model     *model
 	name      string // of the model, as the answer gives it

@@ -12,6 +12,21 @@ func invalid(format string, args ...any) error {
 	return &sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: fmt.Sprintf(format, args...)}
 }
 
+// bodyLimit is the largest body that the API accepts, in bytes. [docs: API overview]
+const bodyLimit = 32 << 20
+
+// newDialect returns the form of Anthropic's refusals and answers. [docs: errors]
+func newDialect(ex *sim.Exchange) *sim.Dialect {
+	return &sim.Dialect{
+		Limit: bodyLimit, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
+		Spell: func(e *sim.Error, _ sim.Fault) (int, string, any) {
+			return e.Status, e.Kind, map[string]any{"type": "error", "error": errorObject(e), "request_id": ex.ID}
+		},
+		Wrong:  sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error"},
+		Broken: sim.Error{Status: http.StatusInternalServerError, Kind: "api_error"},
+	}
+}
+
 // faults are the scripted refusals in Anthropic's words.
 var faults = map[sim.Fault]sim.Error{
 	sim.FaultRateLimit:  {Status: 429, Kind: "rate_limit_error", Text: "This request would exceed your account's rate limit. Please try again later."},

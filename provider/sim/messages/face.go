@@ -6,41 +6,36 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/gcloud"
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
-
-// bodyLimit is the largest body that the API accepts, in bytes. [docs: API overview]
-const bodyLimit = 32 << 20
 
 func init() {
 	sim.Register(sim.Face{Name: "messages", Faults: faults, Claim: claim, Serve: serve, Help: help, Listed: copilotListing})
 }
 
-// claim claims the requests of Copilot's clients for this API, and every path that no other face claims.
+// claim claims the requests of Copilot's clients for this API, those to Amazon's hosts and to Google Cloud, and every path that no other face
+// claims.
 func claim(r *http.Request) sim.Claim {
-	if copilotMessages(r) {
+	if place, ok := gcloud.At(r); copilotMessages(r) || bedrockMessages(r) || ok && place.Publisher == "anthropic" {
 		return sim.OwnClaim
 	}
 	return sim.LastClaim
 }
 
-// newDialect returns the form of Anthropic's refusals and answers. [docs: errors]
-func newDialect(ex *sim.Exchange) *sim.Dialect {
-	return &sim.Dialect{
-		Limit: bodyLimit, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
-		Spell: func(e *sim.Error, _ sim.Fault) (int, string, any) {
-			return e.Status, e.Kind, map[string]any{"type": "error", "error": errorObject(e), "request_id": ex.ID}
-		},
-		Wrong:  sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error"},
-		Broken: sim.Error{Status: http.StatusInternalServerError, Kind: "api_error"},
-	}
-}
-
 // serve answers the requests of the Messages API.
 func serve(ex *sim.Exchange) {
+	if bedrockMessages(ex.Request) {
+		serveBedrock(ex)
+		return
+	}
 	d := newDialect(ex)
 	if copilotMessages(ex.Request) {
 		serveCopilot(ex, d)
+		return
+	}
+	if place, ok := gcloud.At(ex.Request); ok && place.Publisher == "anthropic" {
+		serveCloud(ex, d, place)
 		return
 	}
 	ex.Header().Set("request-id", ex.ID)
@@ -58,7 +53,7 @@ func serve(ex *sim.Exchange) {
 	case path == "/v1/messages/count_tokens" && method == http.MethodPost:
 		serveCount(ex, d, sim.Account(key))
 	case path == "/v1/models" && method == http.MethodGet:
-		serveModels(ex, d)
+		serveModels(ex, d, "")
 	case isModel && method == http.MethodGet:
 		serveModel(ex, d, id)
 	case path == "/v1/messages" || path == "/v1/messages/count_tokens" || path == "/v1/models" || isModel:
@@ -115,7 +110,7 @@ func serveCreate(ex *sim.Exchange, d *sim.Dialect, account string) {
 		return
 	}
 	ex.Answer(d, sim.Generation{Ask: &call.ask, Account: account, Stream: call.stream, Reply: func(a sim.Answer) sim.Reply {
-		call.cached = ex.Cache().CountMarked(call.prompt, call.model.cacheable()).Within(call.tokens)
+		call.cached = ex.CountMarked(call.prompt, call.model.cacheable()).Within(call.tokens)
 		return call.reply(ex.Sealer(), a).sent()
 	}})
 }
@@ -138,6 +133,9 @@ func readCall(ex *sim.Exchange, d *sim.Dialect, account string, count bool) (*ca
 		v, err := strict.Decode(body)
 		if err != nil {
 			return nil, invalid("The request body is not valid JSON: %s", err)
+		}
+		if err := onCloud(ex.Request, v); err != nil {
+			return nil, err
 		}
 		call := &call{
 			betas: b, count: count, account: account,
@@ -179,4 +177,28 @@ func serveCopilot(ex *sim.Exchange, d *sim.Dialect) {
 		return
 	}
 	serveCreate(ex, d, sim.Account(key))
+}
+
+// serveCloud answers requests to Google Cloud.
+func serveCloud(ex *sim.Exchange, d *sim.Dialect, place gcloud.Place) {
+	ex.Header().Set("request-id", ex.ID)
+	token, err := gcloud.Token(ex)
+	if err != nil {
+		own := *d // Google's own refusal, since the request does not reach the model
+		own.Spell = func(e *sim.Error, _ sim.Fault) (int, string, any) { return e.Status, e.Kind, gcloud.Refusal(e) }
+		ex.Refuse(&own, err)
+		return
+	}
+	switch {
+	case ex.Request.Method != http.MethodPost:
+		ex.Refuse(d, &sim.Error{Status: http.StatusMethodNotAllowed, Kind: "invalid_request_error", Text: "Method Not Allowed"})
+	case ex.Request.Header.Get("anthropic-version") != "":
+		ex.Refuse(d, invalid("anthropic-version: the version belongs to the body"))
+	case place.Model == "count-tokens" && place.Verb == "rawPredict":
+		serveCount(ex, d, sim.Account(token))
+	case place.Verb == "rawPredict" || place.Verb == "streamRawPredict":
+		serveCreate(ex, d, sim.Account(token))
+	default:
+		ex.Refuse(d, &sim.Error{Status: http.StatusNotFound, Kind: "not_found_error", Text: "Not found"})
+	}
 }

@@ -206,7 +206,7 @@ func serveModel(ex *sim.Exchange, d *sim.Dialect, id string) {
 }
 
 // serveModels answers GET /v1/models, with pages by id and a filter by lifecycle.
-func serveModels(ex *sim.Exchange, d *sim.Dialect) {
+func serveModels(ex *sim.Exchange, d *sim.Dialect, before string) {
 	q := ex.Request.URL.Query()
 	limit := 20
 	if text := q.Get("limit"); text != "" {
@@ -228,7 +228,7 @@ func serveModels(ex *sim.Exchange, d *sim.Dialect) {
 			all = append(all, m)
 		}
 	}
-	byID := func(id string) int { return slices.IndexFunc(all, func(m *model) bool { return m.id == id }) }
+	byID := func(id string) int { return slices.IndexFunc(all, func(m *model) bool { return before+m.id == id }) }
 	from, to := 0, len(all)
 	for _, cursor := range []struct {
 		name  string
@@ -259,9 +259,11 @@ func serveModels(ex *sim.Exchange, d *sim.Dialect) {
 	if from < to {
 		data := []any{}
 		for _, m := range all[from:to] {
-			data = append(data, m.listing())
+			row := m.listing()
+			row["id"] = before + m.id
+			data = append(data, row)
 		}
-		page["data"], page["first_id"], page["last_id"] = data, all[from].id, all[to-1].id
+		page["data"], page["first_id"], page["last_id"] = data, before+all[from].id, before+all[to-1].id
 	}
 	ex.SendJSON(http.StatusOK, page)
 }

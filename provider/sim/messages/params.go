@@ -89,7 +89,16 @@ func (c *call) readModel(f *strict.Object) error {
 		}
 		return nil
 	}
-	c.model, c.name = modelBy(id)
+	own := id
+	if c.bedrock {
+		own = bedrockModel(id)
+	}
+	c.model, c.name = modelBy(own)
+	if c.bedrock && c.model != nil {
+		here := *c.model
+		here.turnwise = slices.Contains(bedrockTurnwise, here.id)
+		c.model = &here
+	}
 	if c.model == nil || c.model.lifecycle == "retired" {
 		return &sim.Error{Status: 404, Kind: "not_found_error", Text: "model: " + id}
 	}

@@ -15,7 +15,12 @@ func (r *reply) sent() sim.Reply {
 	endless := slices.ContainsFunc(r.blocks, func(b part) bool { return b.Endless })
 	return sim.Reply{Deltas: r.count(), Endless: endless, Whole: r.whole, Stream: func(p *sim.Player) sim.Stream {
 		s := &stream{Player: p, reply: r}
-		return sim.Stream{Run: s.run, Noise: s.noise, Comment: ": still here\n\n", Ping: ping, Fail: func(e *sim.Error, _ sim.Fault) {
+		comment, beat := ": still here\n\n", ping
+		if r.framed { // which have no comments
+			beat = string(framed([]byte(ping)))
+			comment = beat
+		}
+		return sim.Stream{Run: s.run, Noise: s.noise, Comment: comment, Ping: beat, Fail: func(e *sim.Error, _ sim.Fault) {
 			s.event("error", map[string]any{"type": "error", "error": errorObject(e)})
 		}}
 	}}
@@ -31,6 +36,14 @@ type stream struct {
 	buf   []byte
 	index int // of the block that is being sent
 	quiet int // hidden deltas since the last event
+}
+
+// Send sends events, in frames if the answer has them.
+func (s *stream) Send(events []byte) error {
+	if s.reply.framed {
+		events = framed(events)
+	}
+	return s.Player.Send(events)
 }
 
 func (s *stream) run() error {
@@ -213,7 +226,11 @@ func (s *stream) ping() error {
 
 // noise returns a comment, an unknown event and an unknown delta, which a client has to ignore. [docs: streaming]
 func (s *stream) noise() []byte {
-	return fmt.Appendf(nil, ": a comment\n\nevent: weather\ndata: {\"type\":\"weather\",\"sky\":\"blue\"}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":\"mood_delta\",\"mood\":\"fine\"}}\n\n", s.index)
+	noise := fmt.Appendf(nil, ": a comment\n\nevent: weather\ndata: {\"type\":\"weather\",\"sky\":\"blue\"}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":\"mood_delta\",\"mood\":\"fine\"}}\n\n", s.index)
+	if s.reply.framed {
+		return framed(noise)
+	}
+	return noise
 }
 
 func (s *stream) event(name string, v any) error {

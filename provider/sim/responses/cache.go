@@ -2,6 +2,9 @@ package responses
 
 import "github.com/thinkd/thinkd/provider/sim"
 
+// leastCached is the length of the shortest prefix that is cached, in tokens. [docs: prompt-caching]
+const leastCached = 1024
+
 // prefixes returns the parts of a checked request in the order of the vendor's prompt. The cache's key has the account, the routing
 // key, and everything that changes the prompt, such as the effort at the top. [docs: prompt-caching]
 func (c *call) prefixes(v any) sim.Prefixes {

@@ -19,7 +19,7 @@ func init() {
 // claim claims the doors and the two lists of models. A request for a list without Anthropic's header is for OpenAI's.
 func claim(r *http.Request) sim.Claim {
 	_, door := doors[r.URL.Path]
-	list := r.URL.Path == planList || r.URL.Path == "/v1/models" && r.Header.Get("anthropic-version") == ""
+	list := r.URL.Path == planList || r.URL.Path == "/v1/models" && r.Header.Get("anthropic-version") == "" && !r.URL.Query().Has("endpoint") // which only Cohere has
 	if door || list && r.Method == http.MethodGet {
 		return sim.OwnClaim
 	}
@@ -89,7 +89,7 @@ func serve(ex *sim.Exchange) {
 	}
 	ex.Answer(d, sim.Generation{Ask: &call.ask, Account: call.account, Stream: call.stream, Reply: func(a sim.Answer) sim.Reply {
 		if !face.plan || ex.Request.Header.Get("Session-Id") != "" { // this header selects the cache
-			call.cached = ex.Cache().CountAutomatic(call.prompt).Within(call.tokens)
+			call.cached = ex.CountAutomatic(call.prompt, leastCached).Within(call.tokens)
 		}
 		return call.reply(ex.Sealer(), a).sent()
 	}})
