@@ -78,6 +78,7 @@ func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, er
 // the view, so that the session can be read. The next write, or the next tick, ends it in the store (writable).
 func load(ctx context.Context, ref session.Ref, cfg Config) (*state, error) {
 	now := cfg.Now()
+	cfg.owner = ref.Owner
 	s := &state{id: ref.ID, ref: ref, store: cfg.Store.For(ref.Owner), cfg: cfg, ctx: ctx, log: cfg.Log.With("session", ref.ID), used: now,
 		queue: queue.New(cfg.queued), waiters: make(map[session.TurnID][]waiter), resolved: make(map[string]bool)}
 	log, err := s.store.Claim(ctx, s.id)

@@ -212,6 +212,8 @@ func (o only) For(session.Owner) session.Sessions { return o.Sessions }
 
 func (o only) Ledger() session.Ledger { return o.ledger }
 
+func (only) Forget(context.Context, session.Owner) error { return session.ErrOwner } // its sessions are the operator's
+
 func (only) Close() error { return nil }
 
 func (b *bench) session(model string, level provider.Level) session.ID {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -80,7 +79,7 @@ func (s *state) aside(q Question) (*Aside, error) {
 			Now: s.cfg.Now, Load: func(req *provider.Request) { s.cfg.load(req) },
 			Patience: aside.Patience{Headers: limits.Headers, Quiet: limits.QuietBytes, Whole: limits.TurnTime}},
 		ref: s.ref, desk: s.asides, agent: s.ctx, cfg: s.cfg,
-		enter: gate.Call{Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: c.payer, Purpose: session.ForAside,
+		enter: gate.Call{Owner: s.ref.Owner, Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: c.payer, Purpose: session.ForAside,
 			Sum: s.sum, Usage: probably(c.model, estimate, s.cfg.Now()), Most: s.cfg.atMost(req, estimate)},
 		report: report.Call{Session: s.id, Model: c.ref(), API: c.model.API, Reasoning: c.decision, Aside: true}}, nil
 }
@@ -125,10 +124,13 @@ func (q *Aside) Ask(ctx context.Context, said func(provider.BlockKind, string)) 
 		return a, err
 	}
 	defer q.desk.End()
-	pass, err := q.cfg.gate.Enter(q.enter)
-	if full, ok := errors.AsType[*gate.Full](err); ok {
+	pass, err := q.cfg.gate.Enter(ctx, q.enter)
+	if full, ok := q.cfg.full(err); ok {
 		m := q.call.Model
 		return aside.Answer{Err: &provider.Error{API: m.API, Provider: m.Provider, Kind: provider.KindQuota, Hint: provider.HintFinal, Message: full.Error()}}, nil
+	}
+	if err != nil {
+		return a, err
 	}
 	settle := q.hold(ctx, pass)
 	defer func() { settle(a.Usage) }()

@@ -65,7 +65,7 @@ func (a *asking) since(before int32) int { return int(a.calls.Load() - before) }
 func (a *asking) asksNow(id session.ID) *feed.TurnParked {
 	a.Helper()
 	p := a.parkedTurn(id)
-	if p == nil || p.Why != session.ParkedBudget || p.Resumes != session.ResumesOnRequest || p.Spending == nil {
+	if p.Why != session.ParkedBudget || p.Resumes != session.ResumesOnRequest || p.Spending == nil {
 		a.Fatalf("parked: %+v", p)
 	}
 	q := p.Spending
@@ -215,8 +215,7 @@ func TestAskAboveWays(t *testing.T) {
 				a.Fatal(err)
 			}
 			a.asksNow(id)
-			a.resume(id, a.turnOf(id), Resumption{})
-			a.outcome(id, a.turnOf(id))
+			a.outcome(id, a.resume(id, a.turnOf(id), Resumption{}))
 		},
 		"resume with another model": func(a *asking, id session.ID) {
 			r := a.prompted(id, Prompt{Content: a.text()})
@@ -246,7 +245,7 @@ func TestAskAboveWays(t *testing.T) {
 			a.down.Store(new(sim.FaultRateLimit))
 			a.resume(id, r.Turn, Resumption{})
 			time.Sleep(5 * time.Minute) // for the retries
-			if p := a.parkedTurn(id); p == nil || p.Why != session.ParkedQuota {
+			if p := a.parkedTurn(id); p.Why != session.ParkedQuota {
 				a.Fatalf("%+v", p)
 			}
 			a.restart()
@@ -348,7 +347,7 @@ func TestAskAboveKills(t *testing.T) {
 				a.group.Close()
 				store.heal()
 				a.start()
-				switch p := a.parkedTurn(id); {
+				switch p := a.parkedNow(id); {
 				case p != nil:
 					asked++
 					check(t, "calls of a parked turn", made, 0)

@@ -21,8 +21,14 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// startCall begins an exchange, if that can be paid; stopCall ends it, and Close waits for it.
+// startCall begins an exchange, if the turn has time for it and it can be paid; stopCall ends it, and Close waits for it.
 func (s *state) startCall() {
+	if s.ctx.Err() != nil {
+		return // the agent ends: the loop comes to that next
+	}
+	if s.timeIsUp(s.cfg.Now()) {
+		return
+	}
 	r := s.run
 	s.followRedirect()
 	req := s.takePrepared()
@@ -90,7 +96,7 @@ func probably(m provider.Model, e budget.Estimate, now time.Time) provider.Usage
 // atMost is what a call with a request may use at most, with its cost. It is the reservation of the call, if there is a limit for all
 // sessions; otherwise nothing needs a bound, and what a killed call probably used is reserved.
 func (cfg Config) atMost(req *provider.Request, e budget.Estimate) (u provider.Usage) {
-	if cfg.Limits.Spending == (gate.Limits{}) {
+	if cfg.Limits.Spending == (gate.Limits{}) && !cfg.gate.Bounded(cfg.owner) {
 		return u
 	}
 	return budget.Dearest(req.Model.Price, e.Most(cmp.Or(req.OutputLimit(), provider.MostOutput)), cfg.Now())
@@ -122,7 +128,7 @@ func (s *state) prepare(turn session.TurnID, c choice) *session.Reserved {
 	}
 	s.leaveGate()
 	s.ready = p
-	pass, err := s.cfg.gate.Enter(call)
+	pass, err := s.cfg.gate.Enter(s.ctx, call)
 	if err != nil {
 		return nil // the turn is parked when the call is to be made
 	}
@@ -135,7 +141,7 @@ func (s *state) passing(c choice, req *provider.Request, e budget.Estimate, paye
 	if size, counted := s.conversation().size(c); counted {
 		e.Counted = size
 	}
-	return gate.Call{Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: payer, Purpose: session.ForTurn, Sum: s.sum,
+	return gate.Call{Owner: s.ref.Owner, Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: payer, Purpose: session.ForTurn, Sum: s.sum,
 		Usage: probably(c.model, e, s.cfg.Now()), Most: s.cfg.atMost(req, e), Allowed: s.allowed || s.run != nil && s.run.allowed}
 }
 
@@ -165,20 +171,36 @@ func (s *state) enterGate(req *provider.Request) bool {
 		return true
 	}
 	s.leaveGate()
-	pass, err := s.cfg.gate.Enter(call)
-	if full, ok := errors.AsType[*gate.Full](err); ok {
-		if now := s.cfg.Now(); full.Busy && (r.busySince.IsZero() || now.Sub(r.busySince) < busyMost) {
-			if r.busySince.IsZero() {
-				r.busySince = now
-			}
-			r.retry = time.NewTimer(busyPause)
+	pass, err := s.cfg.gate.Enter(s.ctx, call)
+	if full, ok := s.cfg.full(err); ok {
+		if full.Busy && s.waitsForOthers() {
 			return false
 		}
 		s.askToSpend(full.Spending, nil)
 		return false
 	}
+	if err != nil {
+		if e, ok := errors.AsType[*gate.Exceeded](err); ok && e.Busy && s.waitsForOthers() {
+			return false
+		}
+		s.overQuota(err)
+		return false
+	}
 	r.pass, r.allowed, r.busySince = pass, false, time.Time{}
 	return s.record(fact{r.ID, pass.Reserved, nil}) == nil
+}
+
+// waitsForOthers lets the running call try again after a pause, unless it has done so for long.
+func (s *state) waitsForOthers() bool {
+	r, now := s.run, s.cfg.Now()
+	if r.busySince.IsZero() {
+		r.busySince = now
+	}
+	if now.Sub(r.busySince) >= busyMost {
+		return false
+	}
+	r.retry = time.NewTimer(busyPause)
+	return true
 }
 
 // A turn whose call waits for others to end tries again after a pause, and asks a person after a longer time.
@@ -258,9 +280,13 @@ func (s *state) covered() bool {
 		return true
 	}
 	more, err := r.pass.Extend(probably(r.priced(), r.estimate, now))
-	if full, ok := errors.AsType[*gate.Full](err); ok {
-		s.tell(r.ID, warn(noticeBudgetReached, fmt.Sprintf("the limit %s of %v %s is used up", full.Limit, full.Most.Units(), provider.USD)))
+	if full, ok := s.cfg.full(err); ok {
+		s.tell(r.ID, warn(noticeBudgetReached, full.UsedUp()))
 		s.overLimit(string(full.Limit))
+		return false
+	}
+	if err != nil {
+		s.overQuota(err)
 		return false
 	}
 	return !more || s.record(fact{r.ID, r.pass.Reserved, nil}) == nil

@@ -227,11 +227,15 @@ func (s *state) summaryModel() provider.Model {
 func (s *state) enterForSummary(turn session.TurnID, c choice, p transcript.Passage) (pass *gate.Pass, hold string, err error) {
 	s.leaveGate() // the next call of the turn is another one after the summary
 	most := s.cfg.atMost(&provider.Request{Model: c.model, Decision: c.decision}, summary.Sent(p))
-	pass, err = s.cfg.gate.Enter(gate.Call{Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: c.payer,
+	pass, err = s.cfg.gate.Enter(s.ctx, gate.Call{Owner: s.ref.Owner, Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: c.payer,
 		Purpose: session.ForSummary, Sum: s.sum, Usage: probably(c.model, summary.Sent(p), s.cfg.Now()), Most: most})
-	if full, ok := errors.AsType[*gate.Full](err); ok {
+	if full, ok := s.cfg.full(err); ok {
 		return nil, "", &provider.Error{API: c.model.API, Provider: c.model.Provider, Kind: provider.KindQuota, Hint: provider.HintFinal,
 			Message: full.Error()}
+	}
+	if err != nil {
+		return nil, "", &provider.Error{API: c.model.API, Provider: c.model.Provider, Kind: provider.KindQuota, Hint: provider.HintFinal,
+			Message: err.Error()}
 	}
 	if turn != "" {
 		err = s.record(fact{turn, pass.Reserved, nil})
@@ -270,6 +274,9 @@ func (s *state) planned(kept int) (p transcript.Passage, ok bool) {
 // compacted stores a summary. If the call failed, only what it used is stored.
 func (s *state) compacted(sum summary.Result) {
 	c := s.compacting
+	if sum.Err != nil && s.ctx.Err() != nil {
+		return // the agent ends, and the call with it: the loop comes to that next, and drops the compaction
+	}
 	s.compacting = nil
 	if s.cfg.Catalog.Served(c.Model, sum.By.Model).Other {
 		s.tell(c.turn, warn(noticeSubstituted, substituted(c.Model.Ref(), sum.By)+" with the summary"))

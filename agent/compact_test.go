@@ -426,7 +426,7 @@ func TestCompactInALoop(t *testing.T) {
 			server := sim.New(sim.Config{})
 			b := seated(t, p, server, func(c *Config) {
 				c.CompactAt = 0.001 // a summary is due before each call but the first
-				c.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+				c.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 			})
 			s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: sole{p.row}.ref(), Level: p.level},
 				Tools: []tool.Tool{{Tool: provider.Tool{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
@@ -575,7 +575,7 @@ func TestLongConversation(t *testing.T) {
 func TestOverflowOfEachAPI(t *testing.T) {
 	t.Parallel()
 	catalog := registry.Default()
-	for _, model := range []seat{{model: "claude-budget", level: provider.Medium}, {model: "gpt", level: provider.High}, {model: "gemini", level: provider.High},
+	for _, model := range []seat{{model: "claude-budget", level: provider.Medium}, {model: "gpt-open", level: provider.Low}, {model: "gemini", level: provider.High},
 		{model: "ollama", level: provider.On}, {model: "deepseek", level: provider.Max}} {
 		t.Run(model.String(), func(t *testing.T) {
 			t.Parallel()

@@ -115,9 +115,9 @@ type Config struct {
 	// Simulator is the id of the built-in simulator, whose sessions get a notice; empty: there is none.
 	Simulator string
 
-	// Hosts lists the hosts of tools for a session, which may have no id yet: the operator's hosts, and the session's own. It never
-	// waits. nil: there are none.
-	Hosts func(session.Session) []toolhost.Host
+	// Hosts lists the hosts of tools for a session of an owner, which may have no id yet: the operator's hosts, and the session's own. It
+	// never waits. nil: there are none.
+	Hosts func(session.Owner, session.Session) []toolhost.Host
 
 	// Rest runs after a session was unloaded: nothing of it runs, and it may be loaded again. Deleted runs after an owner deleted a
 	// session, whether there was one or not. Both may be nil, and must return soon, because somebody waits for their goroutines.
@@ -134,6 +134,9 @@ type Config struct {
 
 	// Learned gets the facts about a model that are in a provider's refusals, such as its window. It follows the rules of Ended.
 	Learned func(session.ModelRef, provider.Learned)
+
+	// Quota is what a user may use in a day and in a month; nil: there is no bound. It runs before each call, and must return soon.
+	Quota func(session.Owner) gate.Quota
 
 	// CompactAt is the share of a model's window, above which earlier turns are summarised before the next call; 0: only on
 	// request, or after a request that was too long.
@@ -156,6 +159,7 @@ type Config struct {
 	// for concurrent use.
 	Jitter func(most time.Duration) time.Duration
 
+	owner  session.Owner  // whose session it is; the zero one in the config of a group
 	queued *queue.Total   // by the group's sessions; nil: there is no group
 	loaded *loaded.Models // by the group's sessions; nil: there is no group
 	parks  *park.Yard     // the group's parked turns
@@ -275,12 +279,32 @@ func (cfg Config) address(providerID string) string {
 	return cfg.Address(providerID)
 }
 
-// payer is who pays for the calls to a provider now.
+// payer is who pays for the calls to a provider now. A user learns how calls are paid, and not the name of the operator's plan or key.
 func (cfg Config) payer(providerID, key string) *session.Payer {
 	if cfg.Payer == nil {
 		return nil
 	}
-	return cfg.Payer(providerID, key)
+	p := cfg.Payer(providerID, key)
+	if p != nil && cfg.owner != session.Operator {
+		hidden := *p
+		hidden.Name = session.Operator.String()
+		return &hidden
+	}
+	return p
+}
+
+// usedBy lists what an owner used.
+func (cfg Config) usedBy(ctx context.Context, owner session.Owner, from, to session.Day) ([]session.Line, error) {
+	return cfg.Store.Ledger().Lines(ctx, &owner, from, to)
+}
+
+// full is the limit for which the gate refused a call. A user learns which one it is, and not how much the operator allows and others spend.
+func (cfg Config) full(err error) (*gate.Full, bool) {
+	full, ok := errors.AsType[*gate.Full](err)
+	if ok && cfg.owner != session.Operator {
+		full = full.WithoutAmounts()
+	}
+	return full, ok
 }
 
 // provider finds a provider for a session with these settings, nil if there is none. Each call of a session gets its provider here, so
@@ -314,7 +338,7 @@ func (cfg Config) host(of session.Session, t tool.Tool) toolhost.Host {
 	if cfg.Hosts == nil {
 		return nil
 	}
-	for _, h := range cfg.Hosts(of) {
+	for _, h := range cfg.Hosts(cfg.owner, of) {
 		if h.Name() == t.Source {
 			return h
 		}

@@ -46,8 +46,29 @@ func (s *state) believed(t tool.Tool) tool.Tool {
 func (s *state) rule(c *toolCall) tool.Rule {
 	q := s.questionAbout(c)
 	q.Concern = c.concern
-	q.Granted = slices.ContainsFunc(s.view.Grants, func(g tool.Grant) bool { return approval.Covers(g, c.tool, c.would) })
+	q.Granted, q.Denied = s.standing(c, false) != nil, s.standing(c, true) != nil
 	return q.Rule()
+}
+
+// standing is the standing approval or denial that covers a call, nil if there is none.
+func (s *state) standing(c *toolCall, deny bool) *tool.Grant {
+	for i, g := range s.view.Grants {
+		if g.Deny == deny && approval.Covers(g, c.tool, c.would) {
+			return &s.view.Grants[i]
+		}
+	}
+	return nil
+}
+
+// denial is the result of a call that the rules deny.
+func (s *state) denial(c *toolCall) string {
+	if g := s.standing(c, true); g != nil {
+		return fmt.Sprintf("a person has denied these calls until the session ends, so it was not run: %s", g.Text)
+	}
+	if c.concern.Danger == approval.Protected {
+		return c.concern.Why + "; no tool may touch it, so the call was not run"
+	}
+	return "this tool is not allowed here, so it was not run"
 }
 
 // questionAbout is what is known of a call before its host has looked at it.
@@ -68,7 +89,7 @@ func (s *state) question(c *toolCall) fact {
 	q := feed.Confirm{ID: session.NewConfirmID(), Reply: s.run.round.reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: arguments,
 		Title: c.tool.Label(), Message: c.tool.Wish(cmp.Or(m.Name, m.Ref())),
 		Origin: feed.Origin{Provider: m.Provider, Model: m.ID, Host: c.tool.Host, Server: c.tool.Server(), Effect: cmp.Or(c.tool.Effect, tool.Other), Folder: s.view.Session.CWD},
-		Parts:  c.would.Show(arguments), Grants: approval.Grants(c.tool, c.would),
+		Parts:  c.would.Show(arguments), Grants: approval.Grants(c.tool, c.would), Denials: approval.Denials(c.tool, c.would),
 		Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}}
 	if !s.cfg.Limits.ConfirmPark {
 		q.Until = now.Add(s.cfg.Limits.ConfirmTime).UnixMilli()
@@ -101,7 +122,7 @@ func (s *state) questioned(confirm string) *toolCall {
 	return nil
 }
 
-// resolve closes a question. The caller runs or refuses the call. grant may be nil.
+// resolve closes a question. The caller runs or refuses the call. grant is the standing answer that comes with it; nil: there is none.
 func (s *state) resolve(c *toolCall, action session.Action, grant *tool.Grant, by feed.By, client string) []fact {
 	id := c.asked.ID
 	c.asked = nil
@@ -109,7 +130,7 @@ func (s *state) resolve(c *toolCall, action session.Action, grant *tool.Grant, b
 		clear(s.resolved)
 	}
 	s.resolved[id] = true
-	facts := []fact{{s.run.ID, session.Verdict{Confirm: id, Tool: c.Name, Action: action, By: string(by), Grant: grant}, feed.ConfirmResolved{ID: id, Action: action, By: by, Client: client, Grant: grant}}}
+	facts := []fact{{s.run.ID, session.NewVerdict(id, c.Name, action, string(by), grant), feed.ConfirmResolved{ID: id, Action: action, By: by, Client: client, Grant: grant}}}
 	if grant != nil {
 		list := grant.AddTo(s.view.Grants)
 		facts = append(facts, fact{"", nil, feed.SessionUpdate{Grants: &list}})
@@ -117,26 +138,32 @@ func (s *state) resolve(c *toolCall, action session.Action, grant *tool.Grant, b
 	return facts
 }
 
-// refusal is the facts of a call that was not approved.
-func (s *state) refusal(c *toolCall, by feed.By, client, why string) []fact {
+// refusal is the facts of a call that was not approved. standing is the denial that comes with the refusal; nil: there is none.
+func (s *state) refusal(c *toolCall, standing *tool.Grant, by feed.By, client, why string) []fact {
 	why = cmp.Or(c.asked.tooLarge, why)
-	return append(s.resolve(c, session.Deny, nil, by, client), s.answer(c, tool.Failed(c.ID, why))...)
+	return append(s.resolve(c, session.Deny, standing, by, client), s.answer(c, tool.Failed(c.ID, why))...)
 }
 
-// refusedBy is the facts of the open questions about calls that a mode refuses, because nobody can allow these any more.
-func (s *state) refusedBy(m tool.Mode) (facts []fact) {
+// refusedWhere is the facts of the open questions about calls that nobody can allow any more.
+func (s *state) refusedWhere(refused func(*toolCall) bool, by feed.By, client, why string) (facts []fact) {
 	if s.run == nil || s.run.round == nil {
 		return nil
 	}
 	for _, c := range s.run.round.calls {
-		if c.asked == nil {
-			continue
-		}
-		q := s.questionAbout(c)
-		if q.Mode = m; q.Rule() == tool.Deny {
-			facts = append(facts, s.refusal(c, feed.ByMode, "", fmt.Sprintf("the session was set to the tool mode %s, so this call was not run", m))...)
+		if c.asked != nil && refused(c) {
+			facts = append(facts, s.refusal(c, nil, by, client, why)...)
 		}
 	}
+	return facts
+}
+
+// refusedBy is the facts of the open questions about calls that a mode refuses.
+func (s *state) refusedBy(m tool.Mode) []fact {
+	facts := s.refusedWhere(func(c *toolCall) bool {
+		q := s.questionAbout(c)
+		q.Mode = m
+		return q.Rule() == tool.Deny
+	}, feed.ByMode, "", fmt.Sprintf("the session was set to the tool mode %s, so this call was not run", m))
 	if len(facts) > 0 {
 		facts = append(s.resumed(session.ResumedByAnswer), facts...)
 	}

@@ -46,7 +46,7 @@ func askBench(t *testing.T, h *shell, effect tool.Effect, scripts ...script) (*b
 		h.run = func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("done") }
 	}
 	b := newBench(t, scripts...)
-	b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+	b.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.cfg.Rules = tool.Policy{Effects: map[tool.Effect]tool.Rule{effect: tool.Ask}}
 	b.group.Close()
 	b.start()
@@ -112,7 +112,7 @@ func TestHostileGrantIsForADefinition(t *testing.T) {
 		look := func(id string) []script { return []script{calls(id, `{"at":"`+id+`"}`), nil} }
 		b, id := askBench(t, &h.shell, tool.Other, slices.Concat(look("a"), look("b"), look("c"), look("d"), look("e"))...)
 		defer func() { b.close() }()
-		b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+		b.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 		restart := func() {
 			b.group.Close()
 			b.start()
@@ -185,7 +185,7 @@ func TestGrants(t *testing.T) {
 		check(t, "parts", q.Parts, []approval.Part{{Kind: approval.CommandPart, Text: "git diff --stat"}})
 		check(t, "actions", q.Actions, []session.Action{session.AllowOnce, session.AllowSession, session.Deny})
 		check(t, "grants", grantIDs(q.Grants), []string{"prefix", approval.ToolGrant})
-		for _, r := range []Ruling{{Action: session.AllowOnce, Grant: "folder"}, {Action: session.Deny, Grant: "prefix"}, {Action: session.AllowSession, Grant: "prefix"}} {
+		for _, r := range []Ruling{{Action: session.AllowOnce, Grant: "folder"}, {Action: session.Deny, Grant: "folder"}, {Action: session.AllowSession, Grant: "prefix"}} {
 			if _, err := b.agent(id).Answer(t.Context(), q.ID, r); !errors.Is(err, ErrNoGrant) {
 				t.Errorf("%+v: %v", r, err)
 			}
@@ -244,6 +244,56 @@ func TestGrants(t *testing.T) {
 		if open := b.questions(id); len(open) != 1 {
 			t.Fatalf("a revoked grant is in force: %+v", open)
 		}
+	})
+}
+
+// A standing denial ends the other open questions that it covers, denies later calls without a question, in every tool mode and after a
+// restart, and ends when it is revoked.
+func TestDenials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &shell{inspect: commands}
+		b, id := askBench(t, h, tool.Run, calls("a", `{"at":"git push origin"}`, `{"at":"git push --force"}`, `{"at":"git diff"}`), nil,
+			calls("b", `{"at":"git push"}`), nil, calls("c", `{"at":"git push"}`), nil, calls("d", `{"at":"git push"}`))
+		defer func() { b.close() }()
+		asked := b.questions(id)
+		if len(asked) != 3 {
+			t.Fatalf("%d questions", len(asked))
+		}
+		check(t, "denials", grantIDs(asked[0].Denials), []string{"prefix", approval.ToolDenial})
+		for _, r := range []Ruling{{Action: session.AllowOnce, Grant: approval.ToolDenial}, {Action: session.Deny, Grant: approval.ToolGrant}, {Action: session.Deny, Grant: "folder"}} {
+			if _, err := b.agent(id).Answer(t.Context(), asked[0].ID, r); !errors.Is(err, ErrNoGrant) {
+				t.Errorf("%+v: %v", r, err)
+			}
+		}
+		b.rule(id, asked[0].ID, Ruling{Action: session.Deny, Grant: "prefix"})
+		open := b.open(id)
+		if len(open) != 1 || open[0].Parts[0].Text != "git diff" {
+			t.Fatalf("open after the denial: %+v", open)
+		}
+		b.rule(id, open[0].ID, Ruling{Action: session.AllowOnce, Grant: approval.ToolGrant})
+
+		denied := func(when string) {
+			t.Helper()
+			if open := b.questions(id); len(open) > 0 {
+				t.Fatalf("%s: a denied call asks: %+v", when, open)
+			}
+			if got := b.results(); !strings.Contains(got[len(got)-1], "a person has denied these calls until the session ends, so it was not run: Commands that begin with `git push`") {
+				t.Errorf("%s: the model gets %q", when, got[len(got)-1])
+			}
+			check(t, "runs "+when, h.runs.Load(), int64(1))
+		}
+		denied("under an approval of the whole tool")
+		b.group.Close()
+		b.start()
+		denied("after a restart")
+		st, err := b.agent(id).Set(t.Context(), Change{Revoke: []string{asked[0].ID}})
+		if err != nil || len(st.Grants) != 1 || st.Grants[0].Deny {
+			t.Fatalf("%v, %v", st.Grants, err)
+		}
+		if open := b.questions(id); len(open) > 0 {
+			t.Errorf("a call asks under an approval of the whole tool: %+v", open)
+		}
+		check(t, "runs after the denial was revoked", h.runs.Load(), int64(2))
 	})
 }
 

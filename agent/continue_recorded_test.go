@@ -117,7 +117,7 @@ func TestContinueRecordedStreams(t *testing.T) {
 		t.Skip("needs: recordings, in the folder that THINKD_RECORDINGS names")
 	}
 	catalog := registry.Default()
-	of := map[string]string{"messages": "anthropic-messages", "responses": "openai-responses", "chat": "openai-chat", "gemini": "gemini", "ollama": "ollama"}
+	of := map[string]string{"messages": "anthropic-messages", "responses": "openai-responses", "chat": "openai-chat", "gemini": "gemini", "ollama": "ollama", "converse": "bedrock-converse", "cohere": "cohere-chat"}
 	places, files := map[string][]placed{}, map[string][]string{}
 	for api, name := range of {
 		for _, s := range append([]seat{{model: "claude-budget", level: provider.Off}}, seats...) {
@@ -133,7 +133,7 @@ func TestContinueRecordedStreams(t *testing.T) {
 	figures := cutFigures{actions: make(map[provider.ContinueAction]int), apis: make(map[string]int)}
 	for left := true; left && figures.streams < *cutStreams; {
 		left = false
-		for _, api := range []string{"messages", "responses", "chat", "gemini", "ollama"} {
+		for _, api := range []string{"messages", "responses", "chat", "gemini", "ollama", "converse", "cohere"} {
 			if len(files[api]) == 0 || figures.streams == *cutStreams {
 				continue
 			}

@@ -25,7 +25,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-var cutStreams = flag.Int("cutstreams", 10, "how many streams TestContinueAfterEachEvent cuts at each event; at most two for each model of the seats")
+var cutStreams = flag.Int("cutstreams", 14, "how many streams TestContinueAfterEachEvent cuts at each event; at most two for each model of the seats")
 
 // cutter lets an adapter's answers through up to a number of events, and then nothing more until the call is stopped.
 type cutter struct {
@@ -117,16 +117,16 @@ func (f *cutFigures) log(t *testing.T, what string) {
 		f.streams, what, strings.Join(of, ", "), f.cuts, f.tools, f.prefilled, f.nothing, f.actions)
 }
 
-// TestContinueAfterEachEvent cuts turns of models of all five wire APIs after each event of their streams, and continues them. The
+// TestContinueAfterEachEvent cuts turns of models of all wire APIs after each event of their streams, and continues them. The
 // simulators refuse nothing, no call of a tool runs twice, each text stands once in what models are sent after that, and as much
 // thinking goes back as the parts say.
 func TestContinueAfterEachEvent(t *testing.T) {
 	catalog := registry.Default()
 	var list []seat
-	for _, api := range []string{"messages", "responses", "chat", "gemini", "ollama"} {
+	for _, api := range []string{"messages", "responses", "chat", "gemini", "ollama", "converse", "cohere"} {
 		n := 0
 		for _, s := range slices.Concat([]seat{{model: "claude-budget", level: provider.Off}, {model: "deepseek", level: provider.Off}}, seats) {
-			if s.place(t, catalog).row.API == api && (n < (*cutStreams+4)/5 || *cutStreams > len(seats)) {
+			if s.place(t, catalog).row.API == api && (n < (*cutStreams+6)/7 || *cutStreams > len(seats)) {
 				list = append(list, s)
 				n++
 			}
@@ -145,7 +145,7 @@ func TestContinueAfterEachEvent(t *testing.T) {
 		}
 	}
 	figures.log(t, "streams")
-	if len(figures.apis) != 5 || figures.prefilled == 0 || figures.tools == 0 || figures.actions[provider.ContinueKept] == 0 || figures.actions[provider.ContinueAgain] == 0 {
+	if len(figures.apis) != 7 || figures.prefilled == 0 || figures.tools == 0 || figures.actions[provider.ContinueKept] == 0 || figures.actions[provider.ContinueAgain] == 0 {
 		t.Error("the streams do not reach all of these")
 	}
 }
@@ -194,7 +194,7 @@ func (f *cutFigures) cut(t *testing.T, p placed, shape [][]sim.Part, n int) (ove
 	defer b.close()
 	b.group.Close()
 	b.cfg.Catalog, b.cfg.Provider = sole{p.row}, func(string) provider.Provider { return api }
-	b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+	b.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.start()
 	record := session.Session{Settings: session.Settings{Model: sole{p.row}.ref(), Level: p.level}}
 	if p.row.Tools {

@@ -12,8 +12,8 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/messages"
-	"github.com/thinkd/thinkd/provider/ollama"
 	"github.com/thinkd/thinkd/provider/responses"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 )
 
@@ -36,6 +36,13 @@ var seats = []seat{
 	{model: "claude-between-tools", level: provider.Off, mark: `"signature":"`},
 	{model: "copilot/claude-haiku-4.5", level: provider.High, mark: `"signature":"`},
 	{model: "copilot/claude-opus-5.5", level: provider.Low, mark: `"signature":"`},
+	{model: "vertex/claude-opus-5-5", level: provider.Low, mark: `"signature":"`},
+	{model: "vertex/claude-sonnet-4-5@20250929", level: provider.Medium, mark: `"signature":"`},
+	{model: "bedrock/us.anthropic.claude-opus-5-5", level: provider.Low, mark: `"signature":"`},
+	{model: "bedrock/global.anthropic.claude-sonnet-5-5", level: provider.High, mark: `"signature":"`, dialect: "mantle"},
+	{model: "vertex/openai/gpt-oss-120b-maas", level: provider.On, mark: `"reasoning_content":"`},
+	{model: "vertex/mistral-medium-3", level: provider.Off},
+	{model: "vertex/gemini-3.8-flash", level: provider.High, mark: `"thoughtSignature":"`},
 	{model: "gpt", level: provider.High, mark: `"encrypted_content":"gAAAAA`},
 	{model: "gpt", level: provider.Off},
 	{model: "gpt-always", level: provider.Medium, mark: `"encrypted_content":"gAAAAA`},
@@ -53,6 +60,17 @@ var seats = []seat{
 	{model: "ollama", level: provider.Off},
 	{model: "ollama-levels", level: provider.Low, mark: `"thinking":"`},
 	{model: "ollama-plain", level: provider.Off},
+	{model: "bedrock/us.amazon.nova-2-lite-v1:0", level: provider.High, mark: `"reasoningText":{`},
+	{model: "bedrock/amazon.nova-pro-v1:0", level: provider.Off},
+	{model: "bedrock/deepseek.v3.2", level: provider.Low},
+	{model: "bedrock/mistral.magistral-small-2509", level: provider.On, mark: `"reasoningText":{`},
+	{model: "bedrock/openai.gpt-oss-120b-1:0", level: provider.Medium, mark: `"reasoningText":{`},
+	{model: "bedrock/qwen.qwen3-32b-v1:0", level: provider.Off},
+	{model: "amazon.nova", level: provider.Low, mark: `"reasoningText":{`},
+	{model: "cohere", level: provider.Low, mark: `"type":"thinking"`},
+	{model: "cohere/command-a-plus-05-2026", level: provider.High, mark: `"type":"thinking"`},
+	{model: "cohere/command-a-reasoning-08-2025", level: provider.Off},
+	{model: "cohere/command-a-03-2025", level: provider.Off},
 	{model: "openai/gpt-5.5", level: provider.Low, api: "chat", dialect: "openai"},
 	{model: "openai/gpt-4.1", level: provider.Off, api: "chat", dialect: "openai"},
 	{model: "deepseek", level: provider.Max, mark: `"reasoning_content":"`},
@@ -94,12 +112,12 @@ type placed struct {
 
 func (s seat) place(t *testing.T, catalog *registry.Catalog) placed {
 	t.Helper()
-	row, err := catalog.Find(s.model)
-	if sim := catalog.Model("sim", s.model); sim.Known {
-		row, err = sim, nil
-	}
-	if err != nil || !row.Known {
-		t.Fatalf("%s: no row (%v)", s, err)
+	row := catalog.Model("sim", s.model)
+	if !row.Known {
+		var err error
+		if row, err = catalog.Find(s.model); err != nil {
+			t.Fatalf("%s: no row (%v)", s, err)
+		}
 	}
 	if s.api != "" {
 		row.API = s.api
@@ -114,6 +132,9 @@ func (s seat) place(t *testing.T, catalog *registry.Catalog) placed {
 	return placed{s, row, d, opener(t, row)}
 }
 
+// project is the address of a project on Google Cloud.
+const project = "/v1/projects/p/locations/global"
+
 // opener makes a model's adapter, each vendor at a host of its own.
 func opener(t *testing.T, row provider.Model) func(http.RoundTripper) provider.Provider {
 	key := provider.NewSecret("sk-of-the-test")
@@ -121,6 +142,12 @@ func opener(t *testing.T, row provider.Model) func(http.RoundTripper) provider.P
 	switch row.API {
 	case "messages":
 		return func(rt http.RoundTripper) provider.Provider {
+			if row.Dialect == "cloud" {
+				return messages.New(exchange.Config{Vendor: "vertex", BaseURL: at(project), Key: key, Client: exchange.NewClient(rt)}, messages.HostNamed("cloud"))
+			}
+			if row.Dialect == "bedrock" || row.Dialect == "mantle" {
+				return messages.New(exchange.Config{Vendor: "bedrock", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)}, messages.HostNamed(row.Dialect))
+			}
 			if row.Dialect == "copilot" {
 				return messages.New(exchange.Config{Vendor: "copilot", BaseURL: at("/copilot"), Key: key, Client: exchange.NewClient(rt)}, messages.HostNamed("copilot"))
 			}
@@ -141,19 +168,31 @@ func opener(t *testing.T, row provider.Model) func(http.RoundTripper) provider.P
 			t.Fatal(err)
 		}
 		return func(rt http.RoundTripper) provider.Provider {
-			return chat.New(exchange.Config{BaseURL: at("/" + row.Dialect), Key: key, Client: exchange.NewClient(rt)}, dialect)
+			base := "/" + row.Dialect
+			if row.Provider == "vertex" {
+				base = project
+			}
+			return chat.New(exchange.Config{BaseURL: at(base), Key: key, Client: exchange.NewClient(rt)}, dialect)
 		}
 	case "gemini":
 		return func(rt http.RoundTripper) provider.Provider {
+			if row.Dialect == "cloud" {
+				return gemini.New(exchange.Config{Vendor: "vertex", BaseURL: at(project), Key: key, Client: exchange.NewClient(rt)}, gemini.HostNamed("cloud"))
+			}
 			return gemini.New(exchange.Config{Vendor: "gemini", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)}, gemini.Host{})
 		}
-	case "ollama":
-		return func(rt http.RoundTripper) provider.Provider {
-			return ollama.New(exchange.Config{Vendor: "ollama", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)})
-		}
 	}
-	t.Fatalf("%s: no adapter for the API %q", row.Ref(), row.API)
-	return nil
+	api, ok := vendors.APINamed(row.API)
+	if !ok {
+		t.Fatalf("%s: no adapter for the API %q", row.Ref(), row.API)
+	}
+	return func(rt http.RoundTripper) provider.Provider {
+		p, err := api.New(exchange.Config{Vendor: row.API, BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)}, row.Dialect, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		return p
+	}
 }
 
 // sees reports whether the row says that the model takes images.

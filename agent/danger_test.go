@@ -42,7 +42,7 @@ func examinerBench(t *testing.T, rules tool.Policy, scripts ...script) (*bench, 
 	t.Helper()
 	h := &examiner{host: host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("done") }}}
 	b, id := toolBench(t, &h.host, scripts...)
-	b.cfg.Rules, b.cfg.Hosts = rules, func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+	b.cfg.Rules, b.cfg.Hosts = rules, func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.group.Close()
 	b.start()
 	return b, id, h

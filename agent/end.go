@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -74,6 +75,19 @@ func (s *state) interrupt() {
 // overLimit ends the turn since it ran away.
 func (s *state) overLimit(which string) {
 	s.endTurn(session.TurnEnd{StopReason: session.StopLimit, Limit: which}, session.Cancelled)
+}
+
+// overQuota ends the turn because the quota of its user has no room for its call, or because nobody can tell what the user has used.
+func (s *state) overQuota(err error) {
+	which := "quota"
+	if e, ok := errors.AsType[*gate.Exceeded](err); ok {
+		which = e.Which
+		s.tell(s.run.ID, warn(noticeBudgetReached, e.Error()))
+	} else {
+		s.log.Error("a quota cannot be checked", "err", err)
+		s.tell(s.run.ID, warn(noticeBudgetReached, "your quota cannot be checked at the moment"))
+	}
+	s.overLimit(which)
 }
 
 // bounds returns the limits that apply, each with its use so far. It estimates the use of the running call.
@@ -266,4 +280,21 @@ func (s *state) refuseOther(err *provider.Error) {
 	discarded, _ := s.discard()
 	facts := append(before, discarded...)
 	s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed, facts...)
+}
+
+// limitDeadline is how turn_end names the deadline of a prompt.
+const limitDeadline = "deadline"
+
+// timeIsUp ends the running turn if it has had its time, or if its deadline has come. It reports whether it has.
+func (s *state) timeIsUp(now time.Time) bool {
+	r := s.run
+	switch d := r.Prompt.Deadline; {
+	case now.Sub(r.begun) >= s.cfg.patient(r.model.Provider).TurnTime:
+		s.overLimit("time")
+	case d != 0 && now.UnixMilli() >= d:
+		s.overLimit(limitDeadline)
+	default:
+		return false
+	}
+	return true
 }

@@ -193,7 +193,7 @@ func TestAllLinksFail(t *testing.T) {
 			if limit == 0 {
 				check(t, "its end", b.outcome(id, r.Turn).End.StopReason, session.StopError)
 			} else {
-				if p := b.parkedTurn(id); p == nil || p.Why != session.ParkedQuota {
+				if p := b.parkedTurn(id); p.Why != session.ParkedQuota {
 					t.Fatalf("parked: %+v", p)
 				}
 				b.restart() // the turn goes on with the link that it had

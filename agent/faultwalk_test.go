@@ -206,7 +206,7 @@ func (f *walkFigures) lead(t *testing.T, seed uint64, all []placed) error {
 		w.ran[string(call.Input)]++
 		return said("seen")
 	}}
-	b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+	b.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.start()
 	s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: links[0].Model, Level: links[0].Level, Egress: []string{"here"}},
 		Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Description: "look at a place", Schema: json.RawMessage(`{"type":"object","properties":{"at":{"type":"string"}},"required":["at"]}`)},

@@ -32,6 +32,7 @@ type Group struct {
 	loads sync.WaitGroup // a goroutine for each agent
 
 	searching chan struct{} // has an element for each search that runs
+	seals     seals         // of cursors
 
 	mu     sync.Mutex
 	agents map[session.Ref]*loading
@@ -52,7 +53,7 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
 	cfg.parks, cfg.lists = park.NewYard(cfg.Jitter), watch.NewHub()
-	cfg.gate, cfg.scaler = gate.New(cfg.Limits.Spending, cfg.Now), new(media.Scaler)
+	cfg.gate, cfg.scaler = gate.New(cfg.Limits.Spending, gate.Quotas{Of: cfg.Quota, Used: cfg.usedBy}, cfg.Now), new(media.Scaler)
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
 	}
@@ -230,7 +231,20 @@ func (o *Sessions) Get(ctx context.Context, id session.ID) (session.Session, err
 
 // List is a page of records as the store has them, and the cursor of the next: see [session.Sessions].
 func (o *Sessions) List(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
-	return o.store.List(ctx, q)
+	if q.Cursor, err = o.group.seals.open(o.owner, q.Cursor); err != nil {
+		return nil, "", err
+	}
+	page, next, err = o.store.List(ctx, q)
+	return page, o.group.seals.seal(o.owner, next), err
+}
+
+// SealCursor makes a cursor of this owner's client from a place in what all users share; OpenCursor undoes it. What the cursor is made of says
+// nothing to users. Error: [session.ErrCursor].
+func (o *Sessions) SealCursor(place string) string { return o.group.seals.seal(o.owner, place) }
+
+// OpenCursor undoes SealCursor.
+func (o *Sessions) OpenCursor(cursor string) (string, error) {
+	return o.group.seals.open(o.owner, cursor)
 }
 
 // searches is how many searches of a daemon run in parallel. Others wait: a search keeps a processor busy until it returns.
@@ -244,7 +258,13 @@ func (o *Sessions) Search(ctx context.Context, q search.Query, b search.Bounds) 
 		return search.Page{}, context.Cause(ctx)
 	}
 	defer func() { <-o.group.searching }()
-	return search.Scan(ctx, o.store, q, b)
+	var err error
+	if q.Cursor, err = o.group.seals.open(o.owner, q.Cursor); err != nil {
+		return search.Page{}, err
+	}
+	page, err := search.Scan(ctx, o.store, q, b)
+	page.Next = o.group.seals.seal(o.owner, page.Next)
+	return page, err
 }
 
 // Create stores a new session. It sets ID, Created, Updated and Status; the caller sets the rest. Errors: *room.Error, and those of
@@ -623,6 +643,67 @@ func (o *Sessions) DeleteUnused(ctx context.Context, id session.ID, old func(ses
 		o.deleted(id)
 	}
 	return err == nil && unused, err
+}
+
+// Forget deletes all sessions of the owner, and what else the store keeps of them. It reports the ids of the sessions. The caller sees to it
+// that nobody acts for the owner meanwhile. After an error, some are deleted, and the call can be repeated. Errors: those of the store, and
+// session.ErrOwner for the operator.
+func (o *Sessions) Forget(ctx context.Context) (gone []session.ID, err error) {
+	g := o.group
+	if o.owner == session.Operator {
+		return nil, session.ErrOwner
+	}
+	for {
+		page, _, err := o.store.List(ctx, session.Query{Limit: 1000})
+		if err != nil {
+			return gone, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, s := range page {
+			if err := o.Delete(ctx, s.ID); err != nil {
+				return gone, err
+			}
+			gone = append(gone, s.ID)
+		}
+	}
+	if err := g.ended(ctx, o.owner); err != nil { // a call that ends charges the ledger
+		return gone, err
+	}
+	if err := g.cfg.Store.Forget(ctx, o.owner); err != nil {
+		return gone, err
+	}
+	g.cfg.gate.Forget(o.owner)
+	return gone, nil
+}
+
+// ended waits until no agent of an owner is there.
+func (g *Group) ended(ctx context.Context, owner session.Owner) error {
+	g.mu.Lock()
+	var left []*loading
+	for ref, l := range g.agents {
+		if ref.Owner == owner {
+			left = append(left, l)
+		}
+	}
+	g.mu.Unlock()
+	for _, l := range left {
+		select {
+		case <-l.ready:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if l.err != nil {
+			continue
+		}
+		select {
+		case <-l.agent.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // delete removes a session, if its agent may.

@@ -24,7 +24,7 @@ import (
 var optionWalks = flag.Int("optionwalks", 1, "how many sessions TestOptionWalks leads through 20 turns each")
 
 // wireAPIs are those that each walk has a model of.
-var wireAPIs = []string{"messages", "responses", "chat", "gemini", "ollama"}
+var wireAPIs = []string{"messages", "responses", "chat", "gemini", "ollama", "converse", "cohere"}
 
 // optionFigures count over all walks.
 type optionFigures struct {
@@ -162,7 +162,7 @@ func (w *optionWalk) begin(all map[string][]placed) (session.ID, error) {
 	w.cfg.Catalog = list
 	w.cfg.Provider = func(id string) provider.Provider { return providers[id] }
 	h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("seen") }}
-	w.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+	w.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	w.store = &wounded{Sessions: w.bench.store}
 	w.over(w.store)
 	s, err := w.group.For(session.Operator).Create(w.Context(), session.Session{Settings: session.Settings{Model: refOf(w.places[0].row), Level: w.places[0].level},

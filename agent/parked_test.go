@@ -38,8 +38,18 @@ func (b *bench) restart() {
 	b.start()
 }
 
-// parkedTurn is the parked turn of a session, nil if none is.
+// parkedTurn is the parked turn of a session. The test fails if none is.
 func (b *bench) parkedTurn(id session.ID) *feed.TurnParked {
+	b.Helper()
+	p := b.parkedNow(id)
+	if p == nil {
+		b.Fatalf("no turn is parked: %s", b.agentState(id).Session.Status)
+	}
+	return p
+}
+
+// parkedNow is the parked turn of a session, nil if none is.
+func (b *bench) parkedNow(id session.ID) *feed.TurnParked {
 	b.Helper()
 	synctest.Wait()
 	snap, sub, err := b.agent(id).Attach(b.Context(), 0)
@@ -95,7 +105,7 @@ func TestParkQuota(t *testing.T) {
 		begun := time.Now()
 		first := b.prompted(id, text("first"))
 		p := b.parkedTurn(id)
-		if p == nil || p.Why != session.ParkedQuota || p.Resumes != session.ResumesAlone || p.Since != begun.UnixMilli() || p.Error == nil {
+		if p.Why != session.ParkedQuota || p.Resumes != session.ResumesAlone || p.Since != begun.UnixMilli() || p.Error == nil {
 			t.Fatalf("parked: %+v", p)
 		}
 		if wait := time.UnixMilli(p.Until).Sub(begun); wait < time.Hour || wait > time.Hour+time.Minute {
@@ -353,7 +363,7 @@ func TestParkApproval(t *testing.T) {
 				list := b.questions(id)
 				check(t, "questions", len(list), 2)
 				p := b.parkedTurn(id)
-				if p == nil || p.Why != session.ParkedApproval || p.Resumes != session.ResumesOnRequest || p.Until != 0 || list[0].Until != 0 {
+				if p.Why != session.ParkedApproval || p.Resumes != session.ResumesOnRequest || p.Until != 0 || list[0].Until != 0 {
 					t.Fatalf("parked: %+v, %+v", p, list)
 				}
 				time.Sleep(3 * 24 * time.Hour)
@@ -395,6 +405,9 @@ func (b *bench) turnOf(id session.ID) session.TurnID {
 		b.Fatal(err)
 	}
 	sub.Close()
+	if snap.Turn == nil {
+		b.Fatalf("no turn runs: %s", snap.Session.Status)
+	}
 	return snap.Turn.ID
 }
 

@@ -153,7 +153,7 @@ func newParkLife(t *testing.T, seed uint64) *parkLife {
 	}
 	b := newBench(t)
 	b.fake.judge = p.api.judge
-	b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+	b.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.cfg.Rules = tool.Policy{Effects: map[tool.Effect]tool.Rule{tool.Run: tool.Allow}}
 	b.cfg.Limits.Park, b.cfg.Limits.ConfirmPark = 1000*time.Hour, true
 	p.b, p.store = b, &wounded{Sessions: b.store}

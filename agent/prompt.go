@@ -84,6 +84,9 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if p.Content, err = s.showable(c.provider, c.model, p.Content); err != nil {
 		return Receipt{}, err
 	}
+	if err := s.cfg.gate.Room(s.ctx, s.ref.Owner, allowance); err != nil {
+		return Receipt{}, err
+	}
 	busy, err := s.admit(p.Reject)
 	if err != nil {
 		return Receipt{}, err
@@ -441,12 +444,15 @@ type Resumption struct {
 // ErrNoCompaction refuses to summarise first for a turn whose question does not offer that.
 var ErrNoCompaction = errors.New("the turn does not ask whether to summarise first")
 
+// ErrNotOperator refuses to raise a limit for all sessions for a session that is not the operator's.
+var ErrNotOperator = errors.New("only the operator can raise a limit for all sessions")
+
 // ErrNoLimit refuses to raise a limit for a turn that is not parked at one.
 var ErrNoLimit = errors.New("the turn is not parked at a limit that can be raised")
 
 // ResumeTurn resumes a parked turn at once. With a model, the turn ends as cancelled, and a new turn continues it with that model:
 // see [Agent.Continue]. It returns the turn that goes on. The start is on disk on return. Errors: ErrNoTurn, ErrNotParked, ErrAsked,
-// ErrNoLimit, ErrNoCompaction, *provider.LevelError, and those of the store.
+// ErrNoLimit, ErrNotOperator, ErrNoCompaction, *provider.LevelError, and those of the store.
 func (a *Agent) ResumeTurn(ctx context.Context, id session.TurnID, r Resumption) (session.TurnID, error) {
 	return ask(ctx, a, func(s *state) (session.TurnID, error) { return s.resumeTurn(id, r) })
 }
@@ -470,6 +476,10 @@ func (s *state) resumeTurn(id session.TurnID, how Resumption) (session.TurnID, e
 		return "", ErrNoCompaction
 	case how.Compact:
 		s.run.compacts = q
+	case q != nil && !prompt && s.ref.Owner != session.Operator: // a user tries again, within the limit
+		if how.Raise > 0 {
+			return "", ErrNotOperator
+		}
 	case q != nil && !prompt:
 		s.run.allowed = how.Raise == 0 || !s.cfg.gate.Raise(q.Limit, how.Raise)
 	}
@@ -509,9 +519,6 @@ func (s *state) wake(place park.Place) {
 		s.overLimit(limitDeadline)
 	}
 }
-
-// limitDeadline is how turn_end names the deadline of a prompt.
-const limitDeadline = "deadline"
 
 // noticeStart tells what people should know as a turn starts: that the answers are made up, that a level was not to be
 // had, that the vendor's prompt cache is lost.

@@ -179,7 +179,9 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 func (l *life) start(catalog Catalog) (err error) {
 	l.unkept = make(map[uint64]string)
 	l.group, err = NewGroup(l.ctx, Config{Store: only{l.store, l.local.Ledger()}, Left: l.local.OpenTurns, Catalog: catalog, Provider: func(string) provider.Provider { return l.api },
-		Hosts: func(s session.Session) []toolhost.Host { return []toolhost.Host{hostedFor{&l.hosted, s.ID}} }, Log: slog.New(slog.DiscardHandler)})
+		Hosts: func(_ session.Owner, s session.Session) []toolhost.Host {
+			return []toolhost.Host{hostedFor{&l.hosted, s.ID}}
+		}, Log: slog.New(slog.DiscardHandler)})
 	return err
 }
 

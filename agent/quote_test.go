@@ -48,7 +48,7 @@ func newQuoted(t *testing.T, seed uint64) *quoted {
 	q.group.Close()
 	q.cfg.Limits.Idle = 1000 * time.Hour // sessions stay loaded: a test holds on to the agent
 	q.cfg.Catalog, q.cfg.Provider = catalog, func(id string) provider.Provider { return apis[id] }
-	q.cfg.Hosts = func(session.Session) []toolhost.Host {
+	q.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host {
 		return []toolhost.Host{&host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult {
 			return said(q.words(q.result))
 		}}}
@@ -487,7 +487,7 @@ func TestQuoteRunning(t *testing.T) {
 		q.prompts(id, provider.Blocks{provider.Text{Text: q.words(300)}})
 		before := q.quote(id, session.Override{}, nil)
 		release := make(chan struct{})
-		q.cfg.Hosts = func(session.Session) []toolhost.Host {
+		q.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host {
 			return []toolhost.Host{&host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult {
 				<-release
 				return said(q.words(200))

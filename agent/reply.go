@@ -234,7 +234,7 @@ type question struct {
 // Ruling is an answer to the question about a call.
 type Ruling struct {
 	Action session.Action
-	Grant  string // the id of one of the question's grants that is given with AllowOnce; empty: none is
+	Grant  string // the id of one of the question's grants, for AllowOnce, or of its denials, for Deny; empty: for this call only
 	Reason string // of Deny, for the model
 	Client string // the name of who answers
 }
@@ -246,22 +246,24 @@ var (
 	// ErrNoAction says that an answer is none of those that the question has.
 	ErrNoAction = errors.New("the question has no such action")
 
-	// ErrNoGrant says that an answer gives a grant that the question does not have, or denies the call with it.
+	// ErrNoGrant says that an answer gives a grant or a denial that the question does not have.
 	ErrNoGrant = errors.New("the question has no such grant")
 )
 
-// grant is the grant that an answer gives, nil if it gives none. It has the id of its question: a question has one answer.
+// grant is the standing answer that an answer gives, nil if it gives none. It has the id of its question: a question has one answer.
 func (q *question) grant(r Ruling) (*tool.Grant, error) {
-	id := r.Grant
+	id, offered := r.Grant, q.Grants
 	switch {
 	case r.Action == session.AllowSession && id == "":
 		id = approval.ToolGrant
 	case id == "":
 		return nil, nil
-	case r.Action == session.Deny || r.Action == session.AllowSession && id != approval.ToolGrant:
+	case r.Action == session.Deny:
+		offered = q.Denials
+	case r.Action == session.AllowSession && id != approval.ToolGrant:
 		return nil, ErrNoGrant
 	}
-	for _, g := range q.Grants {
+	for _, g := range offered {
 		if g.ID == id {
 			g.ID = q.ID
 			return &g, nil
@@ -346,13 +348,6 @@ func examineCall(ctx context.Context, log *slog.Logger, examiner toolhost.Examin
 }
 
 // denial tells the model why a rule refused its call.
-func denial(c approval.Concern) string {
-	if c.Danger == approval.Protected {
-		return c.Why + "; no tool may touch it, so the call was not run"
-	}
-	return "this tool is not allowed here, so it was not run"
-}
-
 // partsSize is the bytes of parts as clients get them.
 func partsSize(parts []approval.Part) int {
 	text, err := json.Marshal(parts)

@@ -34,6 +34,7 @@ type Message struct {
 
 	Start *session.TurnStart // nil: its turn never started
 	Stop  *session.TurnEnd   // nil: its turn runs or waits
+	Last  bool               // of its turn so far
 	Open  []Open             // blocks that are being written, in order
 	Steps []session.Step     // of its turn, right after the message; the first message of a turn also has those before it, with At 0
 
@@ -678,6 +679,9 @@ func (s *state) messages(t *session.Turn) []Message {
 	if s.run != nil && s.run.Turn == t && s.run.reply.id != "" && !found {
 		m := session.Message{ID: s.run.reply.id, Turn: t.ID, Role: provider.Assistant}
 		list = append(list, Message{Message: m, Start: t.Now(), Open: s.run.reply.blocks(), Served: s.run.answering.by})
+	}
+	if len(list) > 0 {
+		list[len(list)-1].Last = true
 	}
 	continues, joins := goesOn(t)
 	for _, step := range t.Steps {

@@ -498,16 +498,11 @@ var errStalled = errors.New("stalled")
 
 // watch looks after the time that a turn and its call take; once a second.
 func (s *state) watch(now time.Time) {
+	if s.timeIsUp(now) {
+		return
+	}
 	r := s.run
 	limits := s.cfg.patient(r.model.Provider)
-	if now.Sub(r.begun) >= limits.TurnTime {
-		s.overLimit("time")
-		return
-	}
-	if d := r.Prompt.Deadline; d != 0 && now.UnixMilli() >= d {
-		s.overLimit(limitDeadline)
-		return
-	}
 	if r.round != nil {
 		s.watchTools(now)
 		return

@@ -42,7 +42,7 @@ func summedAt(t *testing.T, p placed, compactAt float64) *summed {
 	server := sim.New(sim.Config{})
 	b := seated(t, p, server, func(c *Config) {
 		c.CompactAt = compactAt
-		c.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+		c.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	})
 	record := session.Session{Settings: session.Settings{Model: sole{p.row}.ref(), Level: p.level}}
 	if p.row.Tools {
@@ -417,7 +417,7 @@ func TestRandomSummaryLoops(t *testing.T) {
 			}
 			h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said(size()) }}
 			b.group.Close()
-			b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+			b.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 			b.start()
 			s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}, Level: provider.High},
 				Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}, Host: tool.MCP, Source: "files", Effect: tool.Read}}})

@@ -107,7 +107,7 @@ func takeOver(t *testing.T, from, to placed, how string) error {
 		ran[string(call.Input)]++
 		return said("seen")
 	}}
-	b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+	b.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.start()
 	thought, word := sim.Part{Kind: sim.Thinking, Text: "Both places count."}, sim.Part{Kind: sim.Text, Text: "So."}
 	calls := func(at string) sim.Part {

@@ -107,7 +107,7 @@ func (s *state) judge(faults []string) {
 			bad++
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, faults[i]))...)
 		case rule == tool.Deny:
-			facts = append(facts, s.answer(c, tool.Failed(c.ID, denial(c.concern)))...)
+			facts = append(facts, s.answer(c, tool.Failed(c.ID, s.denial(c)))...)
 		case rule == tool.Ask && c.concern.Danger > approval.NoDanger && !s.cfg.Limits.ConfirmPark && !s.feed.CanConfirm():
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, c.concern.Why+"; this needs a person's approval, and no client that could ask one is connected, so the call was not run"))...)
 		case rule == tool.Ask:
@@ -295,11 +295,14 @@ func (a *Agent) Answer(ctx context.Context, confirm string, r Ruling) (bool, err
 			if r.Reason != "" {
 				why += ": " + r.Reason
 			}
-			s.refuse(c, feed.ByClient, r.Client, why)
+			if grant != nil {
+				why += fmt.Sprintf("; until the session ends, these are denied as well: %s", grant.Text)
+			}
+			s.refuse(c, grant, feed.ByClient, r.Client, why)
 			return s.ended == nil, s.ended
 		}
 		if s.parked() && s.questionAbout(c).Rule() == tool.Deny { // the operator's rules have changed since
-			s.refuse(c, feed.ByClient, r.Client, denial(c.concern))
+			s.refuse(c, nil, feed.ByClient, r.Client, s.denial(c))
 			return s.ended == nil, s.ended
 		}
 		facts := slices.Concat(s.resumed(session.ResumedByAnswer), s.resolve(c, r.Action, grant, feed.ByClient, r.Client), s.beginCall(c))
@@ -316,11 +319,17 @@ func (a *Agent) Answer(ctx context.Context, confirm string, r Ruling) (bool, err
 
 // decline is the answer of nobody.
 func (s *state) decline(c *toolCall) {
-	s.refuse(c, feed.ByTimeout, "", "this call was not allowed in time, so it did not run")
+	s.refuse(c, nil, feed.ByTimeout, "", "this call was not allowed in time, so it did not run")
 }
 
-func (s *state) refuse(c *toolCall, by feed.By, client, why string) {
-	if s.recordResults(append(s.resumed(session.ResumedByAnswer), s.refusal(c, by, client, why)...)...) == nil {
+// refuse ends a call that was not approved. A standing denial that comes with it, which may be nil, also ends the other open questions
+// that it covers.
+func (s *state) refuse(c *toolCall, standing *tool.Grant, by feed.By, client, why string) {
+	facts := append(s.resumed(session.ResumedByAnswer), s.refusal(c, standing, by, client, why)...)
+	if standing != nil {
+		facts = append(facts, s.refusedWhere(func(c *toolCall) bool { return approval.Covers(*standing, c.tool, c.would) }, by, client, why)...)
+	}
+	if s.recordResults(facts...) == nil {
 		s.goOn()
 	}
 }

@@ -60,7 +60,7 @@ func calls(prefix string, inputs ...string) script {
 func toolBench(t *testing.T, h *host, scripts ...script) (*bench, session.ID) {
 	t.Helper()
 	b := newBench(t, scripts...)
-	b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+	b.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.group.Close()
 	b.start()
 	s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}},
@@ -302,7 +302,7 @@ func TestConfirmRace(t *testing.T) {
 	h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("done") }}
 	b := newBench(t, calls("a", `{}`))
 	defer b.close()
-	b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
+	b.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.cfg.Rules = tool.Policy{Effects: map[tool.Effect]tool.Rule{tool.Read: tool.Ask}}
 	b.group.Close()
 	b.start()

@@ -39,12 +39,14 @@ var stdio = subjects[slices.IndexFunc(subjects, func(s subject) bool { return s.
 type bench struct {
 	*house
 	table
-	began time.Time
-	where string // the machine and the time, for the report
-	scale scale
-	again int            // the number of measurements of each value
-	only  *regexp.Regexp // selects groups and growths
-	apis  *regexp.Regexp // selects wire APIs
+	began    time.Time
+	where    string // the machine and the time, for the report
+	scale    scale
+	again    int            // the number of measurements of each value
+	only     *regexp.Regexp // selects groups and growths
+	apis     *regexp.Regexp // selects wire APIs
+	compared []subject      // the columns
+	missing  []string       // why cells of peers are empty
 
 	template *conversation // for stores with many sessions; nil: not recorded yet
 	full     string        // the directory of the group stored
@@ -61,4 +63,12 @@ type conversation struct {
 func (b *bench) progress(what string, began time.Time) {
 	now := time.Now()
 	fmt.Fprintf(os.Stderr, "%4.0f s: %s took %.1f s\n", now.Sub(b.began).Seconds(), what, now.Sub(began).Seconds())
+}
+
+// deltas returns the length of a flow: peers take much longer for a delta.
+func (b *bench) deltas(s subject) int {
+	if s.peer != nil {
+		return max(b.scale.deltas/peerShare, b.scale.thoughts)
+	}
+	return b.scale.deltas
 }

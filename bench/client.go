@@ -11,9 +11,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// client speaks the native protocol. It must cost less than what it measures, so it finds deltas by their bytes, and neither decodes
-// nor keeps them. One goroutine reads. Another one may write in parallel.
+// client speaks the protocol of a subject. It must cost less than what it measures, so it finds deltas by their bytes, and neither
+// decodes nor keeps them. One goroutine reads. Another one may write in parallel.
 type client struct {
+	protocol
 	in    messages
 	out   func([]byte) error // one message
 	calls int
@@ -21,12 +22,29 @@ type client struct {
 	// What was read so far.
 	bytes   int             // of thinking
 	ends    int             // of turns
-	failure error           // of the first turn that failed
 	first   time.Time       // when the first delta came
 	last    time.Time       // when the last message was read, if deltas are stamped
 	stamped bool            // deltas have the time at which they were sent
 	late    []time.Duration // the delay of each stamped delta
 }
+
+// A protocol is how a subject is asked and how its messages are read.
+type protocol interface {
+	initialize(c *client) error                             // the first request of every client
+	session(c *client, model string) (id string, err error) // creates a session; an empty model leaves the choice to the subject
+	prompt(c *client, session string, o order) error        // starts a turn; does not wait for an answer that comes as a message
+	sort(m []byte) (k kind, text []byte, err error)         // text is that of a delta; an error ends the measurement
+}
+
+// kind is what a message means to the client.
+type kind int
+
+const (
+	isOther kind = iota
+	isDelta
+	isEnd
+	isAnswer
+)
 
 // messages is the connection that a client reads.
 type messages interface {
@@ -42,6 +60,8 @@ var (
 	staleMethod = []byte(`"method":"stale"`)
 	deltaMember = []byte(`"delta":"`)
 	resultOf    = []byte(`"id":`)
+	anyMethod   = []byte(`"method":`)
+	errorMember = []byte(`"error":`)
 )
 
 const methodWithin = 64 // the method of a notification is within this number of bytes
@@ -52,43 +72,44 @@ func (c *client) read() (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	head := m[:min(len(m), methodWithin)]
-	switch {
-	case bytes.Contains(head, deltaMethod):
-		return nil, c.delta(m)
-	case bytes.Contains(head, endMethod):
+	k, text, err := c.sort(m)
+	if err != nil {
+		return nil, err
+	}
+	switch k {
+	case isDelta:
+		return nil, c.delta(text)
+	case isEnd:
 		c.ends++
-		if reason := gjson.GetBytes(m, "params.stop_reason").Str; reason != "end_turn" && c.failure == nil {
-			c.failure = fmt.Errorf("a turn ends with %s: %s", reason, gjson.GetBytes(m, "params.error").Raw)
-		}
-		return nil, c.failure
-	case bytes.Contains(head, staleMethod):
-		return nil, errors.New("a subscription has ended as stale")
-	case bytes.Contains(head, resultOf):
+	case isAnswer:
 		return m, nil
 	}
 	return nil, nil
 }
 
-func (c *client) delta(m []byte) error {
-	at := bytes.Index(m, deltaMember)
-	if at < 0 {
-		return fmt.Errorf("a delta without one: %s", m)
-	}
-	text := m[at+len(deltaMember):]
+// textOf returns the string that follows a member's name. The bench's texts have no escapes.
+func textOf(m, member []byte) ([]byte, error) {
+	_, text, ok := bytes.Cut(m, member)
 	end := bytes.IndexByte(text, '"')
-	if end < 0 || end%deltaSize != 0 {
-		return fmt.Errorf("a delta that is not whole: %s", m)
+	if !ok || end < 0 {
+		return nil, fmt.Errorf("a message without %s: %s", member, m)
+	}
+	return text[:end], nil
+}
+
+func (c *client) delta(text []byte) error {
+	if len(text)%deltaSize != 0 {
+		return fmt.Errorf("a delta that is not whole: %s", text)
 	}
 	if c.bytes == 0 {
 		c.first = time.Now()
 	}
-	c.bytes += end
+	c.bytes += len(text)
 	if !c.stamped {
 		return nil
 	}
 	c.last = time.Now()
-	for text = text[:end]; len(text) > 0; text = text[deltaSize:] {
+	for ; len(text) > 0; text = text[deltaSize:] {
 		sent, err := readStamp(text[:deltaSize])
 		if err != nil {
 			return err
@@ -110,7 +131,8 @@ func (c *client) call(method, params string) (gjson.Result, error) {
 	if err != nil {
 		return gjson.Result{}, err
 	}
-	return c.answer(id)
+	r, err := c.answer(id)
+	return r.Get("result"), err
 }
 
 // answer reads up to the answer of a request.
@@ -126,18 +148,19 @@ func (c *client) answer(id int) (gjson.Result, error) {
 		if e := gjson.GetBytes(m, "error"); e.Exists() {
 			return gjson.Result{}, fmt.Errorf("an error is answered: %s", e.Raw)
 		}
-		return gjson.ParseBytes(bytes.Clone(m)).Get("result"), nil
+		return gjson.ParseBytes(bytes.Clone(m)), nil
 	}
 }
 
-// initialize makes the first request of every client.
-func (c *client) initialize() error {
+// native is thinkd's own protocol. The floor speaks it too.
+type native struct{}
+
+func (native) initialize(c *client) error {
 	_, err := c.call("initialize", `{"protocol_version":1,"client":{"name":"bench","version":"1"}}`)
 	return err
 }
 
-// session creates a session and returns its id. An empty model leaves the choice to the daemon.
-func (c *client) session(model string) (string, error) {
+func (native) session(c *client, model string) (string, error) {
 	params := "{}"
 	if model != "" {
 		params = fmt.Sprintf(`{"model_id":%q}`, model)
@@ -146,14 +169,43 @@ func (c *client) session(model string) (string, error) {
 	return r.Get("session_id").Str, err
 }
 
-// prompt starts a turn.
-func (c *client) prompt(session string, o order) error {
-	_, err := c.call("session/prompt", promptParams(session, o))
+func (native) prompt(c *client, session string, o order) error {
+	_, err := c.send("session/prompt", promptParams(session, o))
 	return err
 }
 
 func promptParams(session string, o order) string {
 	return fmt.Sprintf(`{"session_id":%q,"text":%q}`, session, o)
+}
+
+func (native) sort(m []byte) (kind, []byte, error) {
+	head := m[:min(len(m), methodWithin)]
+	switch {
+	case bytes.Contains(head, deltaMethod):
+		text, err := textOf(m, deltaMember)
+		return isDelta, text, err
+	case bytes.Contains(head, endMethod):
+		if reason := gjson.GetBytes(m, "params.stop_reason").Str; reason != "end_turn" {
+			return isEnd, nil, fmt.Errorf("a turn ends with %s: %s", reason, gjson.GetBytes(m, "params.error").Raw)
+		}
+		return isEnd, nil, nil
+	case bytes.Contains(head, staleMethod):
+		return isOther, nil, errors.New("a subscription has ended as stale")
+	}
+	return sortAnswer(m)
+}
+
+// sortAnswer sorts a message of JSON-RPC that is no notification of interest.
+func sortAnswer(m []byte) (kind, []byte, error) {
+	switch head := m[:min(len(m), methodWithin)]; {
+	case bytes.Contains(head, anyMethod):
+		return isOther, nil, nil
+	case bytes.Contains(head, errorMember):
+		return isAnswer, nil, fmt.Errorf("an error is answered: %s", m)
+	case bytes.Contains(head, resultOf):
+		return isAnswer, nil, nil
+	}
+	return isOther, nil, nil
 }
 
 // until reads until a number of turns have ended.

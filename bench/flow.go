@@ -28,7 +28,7 @@ func (i *instance) flow(sessions []string, o order) (flowed, error) {
 		return flowed{}, err
 	}
 	for _, id := range sessions {
-		if _, err := i.send("session/prompt", promptParams(id, o)); err != nil {
+		if err := i.prompt(i.client, id, o); err != nil {
 			return flowed{}, err
 		}
 	}
@@ -48,7 +48,7 @@ func (i *instance) newSessions(n int, model string) ([]string, error) {
 	ids := make([]string, n)
 	for k := range ids {
 		var err error
-		if ids[k], err = i.session(model); err != nil {
+		if ids[k], err = i.session(i.client, model); err != nil {
 			return nil, err
 		}
 	}
@@ -103,7 +103,7 @@ func milliseconds(list []time.Duration) []float64 {
 // measureFlow measures how many deltas a second one session can pass.
 func (b *bench) measureFlow(s subject) error {
 	return b.with(s, 1, "", func(i *instance, ids []string) error {
-		f, err := i.flow(ids, order{deltas: b.scale.deltas, thoughts: b.scale.thoughts})
+		f, err := i.flow(ids, order{deltas: b.deltas(s), thoughts: b.scale.thoughts})
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (b *bench) measureFlow(s subject) error {
 func (b *bench) measureMany(s subject) error {
 	const sessions = 64
 	return b.with(s, sessions, "", func(i *instance, ids []string) error {
-		f, err := i.flow(ids, order{deltas: max(b.scale.deltas*2/sessions, 1), thoughts: 1})
+		f, err := i.flow(ids, order{deltas: max(b.deltas(s)*2/sessions, 1), thoughts: 1})
 		if err != nil {
 			return err
 		}

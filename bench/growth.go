@@ -153,7 +153,7 @@ func (b *bench) growSubscribers(g *growth, subscribers int) error {
 
 // followed runs a turn that other clients follow too.
 func (i *instance) followed(g *growth, page string, subscribers int, o order) error {
-	id, err := i.session("")
+	id, err := i.session(i.client, "")
 	if err != nil {
 		return err
 	}

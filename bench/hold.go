@@ -70,7 +70,7 @@ func (h *house) daemonStart(data string) (took time.Duration, held float64, err 
 	if err != nil {
 		return 0, 0, errors.Join(err, daemon.stop())
 	}
-	i := &instance{client: speak(door), processes: []*process{door, daemon}}
+	i := &instance{client: speak(door, native{}), processes: []*process{door, daemon}}
 	_, err = i.call("session/list", `{"limit":100}`)
 	if err == nil {
 		held, err = i.memory()
@@ -119,8 +119,7 @@ func (b *bench) measureCrowd(s subject) error {
 		b.add(name+": latency p99", "ms", goal{}, s.name, quantile(milliseconds(i.late), 0.99))
 	}
 	for _, p := range i.processes { // kill them: a clean end would wait for all thinking
-		p.cmd.Process.Kill()
-		p.cmd.Wait() // its status is that of the kill
+		err = errors.Join(err, p.kill())
 	}
 	return errors.Join(err, os.RemoveAll(data))
 }
@@ -185,9 +184,12 @@ func (b *bench) measureCrash(s subject) error {
 		return err
 	}
 	i.stamped = true
-	id, err := i.session("")
+	id, err := i.session(i.client, "")
 	if err == nil {
-		err = i.prompt(id, order{deltas: 10_000, thoughts: 1, pace: 100})
+		err = i.prompt(i.client, id, order{deltas: 10_000, thoughts: 1, pace: 100})
+	}
+	if err == nil {
+		err = i.untilDelta()
 	}
 	var read []time.Time // when each delta was read
 	for begun := time.Now(); err == nil && time.Since(begun) < b.scale.crash; {
@@ -198,8 +200,7 @@ func (b *bench) measureCrash(s subject) error {
 	}
 	killed := time.Now()
 	for _, p := range i.processes { // the door first, because it would start another daemon
-		p.cmd.Process.Kill()
-		p.cmd.Wait() // its status is that of the kill
+		err = errors.Join(err, p.kill())
 	}
 	if i.conn != nil {
 		i.conn.Close()
@@ -207,13 +208,31 @@ func (b *bench) measureCrash(s subject) error {
 	if err != nil {
 		return err
 	}
-	again, err := b.start(stdio, data)
+	kept, err := b.kept(s, data, id, i.first)
 	if err != nil {
 		return err
 	}
+	youngest := i.first
+	if n := min(kept, len(read)); n > 0 {
+		youngest = read[n-1]
+	}
+	b.add("thinking kept after kill -9", "%", goal{}, s.name, 100*float64(min(kept, len(read)))/float64(max(len(read), 1)))
+	b.add("thinking lost by kill -9", "ms", goal{most: 1000}, s.name, float64(killed.Sub(youngest))/ms)
+	return nil
+}
+
+// kept returns how many deltas of a killed program's session are stored.
+func (b *bench) kept(s subject, data, id string, since time.Time) (int, error) {
+	if s.peer != nil {
+		return storedStamps(data, since.Add(-time.Second)) // the stamp is older than the reading
+	}
+	again, err := b.start(stdio, data)
+	if err != nil {
+		return 0, err
+	}
 	r, err := again.call("session/history", fmt.Sprintf(`{"session_id":%q}`, id))
 	if err := errors.Join(err, again.end()); err != nil {
-		return err
+		return 0, err
 	}
 	kept := 0
 	for _, m := range r.Get("messages").Array() {
@@ -223,10 +242,5 @@ func (b *bench) measureCrash(s subject) error {
 			}
 		}
 	}
-	youngest := i.first
-	if n := min(kept, len(read)); n > 0 {
-		youngest = read[n-1]
-	}
-	b.add("thinking lost by kill -9", "ms", goal{most: 1000}, s.name, float64(killed.Sub(youngest))/ms)
-	return nil
+	return kept, nil
 }

@@ -8,8 +8,8 @@
 // It builds the programs and runs them as they are released: everything is on, the store is synced, and the daemon and its door are
 // separate processes. It measures their resources from outside, through the system.
 //
-// Inside the package, files depend in one direction: main, growth, hold, store, flow, start, plot, curve, bench, subject,
-// websocket, client, upstream, stream, process, figure.
+// Inside the package, files depend in one direction: main, growth, hold, store, flow, start, plot, curve, bench, peer, codex, goose,
+// opencode, pi, subject, websocket, client, upstream, stream, process, figure.
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -63,6 +64,7 @@ func run(args []string, out io.Writer) error {
 	pictures := flags.String("pictures", "docs", "plots: the `DIR` of the pictures")
 	page := flags.String("page", "", "replace the results in this `FILE` too")
 	profiles := flags.String("profile", "", "let thinkd write its profiles into `DIR`")
+	others := flags.Bool("peers", false, "compare also with the peers in PATH: codex, opencode, pi, goose")
 	command := ""
 	if len(args) > 0 && (args[0] == "plots" || args[0] == "upstream") {
 		command, args = args[0], args[1:]
@@ -75,7 +77,7 @@ func run(args []string, out io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := &bench{began: time.Now(), scale: whole, again: *again, table: table{columns: subjectNames()}}
+	b := &bench{began: time.Now(), scale: whole, again: *again, compared: subjects}
 	if *tiny {
 		b.scale = small
 	}
@@ -95,6 +97,12 @@ func run(args []string, out io.Writer) error {
 	}
 	defer b.house.Close()
 	b.where = fmt.Sprintf("%s, %d cores, %s, %s", b.began.Format("2006-01-02 15:04"), runtime.NumCPU(), machine(), runtime.Version())
+	if *others {
+		found, lines := findPeers(ctx, b.dir)
+		b.compared = append(slices.Clip(subjects), found...)
+		b.where += "\n\n" + strings.Join(lines, "\n")
+	}
+	b.columns = columnsOf(b.compared)
 	fmt.Fprintf(out, "%s\n\n", b.where)
 	mark, measure := "table", func() (string, error) { return b.measure(func(s subject) bool { return chosen.MatchString(s.name) }) }
 	if command == "plots" {
@@ -126,6 +134,14 @@ func (b *bench) write(page, mark, text string) error {
 	return os.WriteFile(page, []byte(before+begin+b.where+"\n\n"+text+end+after), 0o644)
 }
 
+// miss records why a peer has no figure in a group. The rest of the table is still of use.
+func (b *bench) miss(group string, s subject, err error) {
+	line := fmt.Sprintf("- Not measured: %s of %s: %.200s", group, s.name, strings.ReplaceAll(err.Error(), "\n", "; "))
+	if !slices.Contains(b.missing, line) {
+		b.missing = append(b.missing, line)
+	}
+}
+
 // measure returns the tables.
 func (b *bench) measure(chosen func(subject) bool) (string, error) {
 	if err := b.warm(); err != nil {
@@ -137,12 +153,15 @@ func (b *bench) measure(chosen func(subject) bool) (string, error) {
 		}
 		times := min(b.again, g.most)
 		for n := range times {
-			for _, s := range subjects {
+			for _, s := range b.compared {
 				if !g.who(s) || !chosen(s) {
 					continue
 				}
 				began := time.Now()
-				if err := g.f(b, s); err != nil {
+				switch err := g.f(b, s); {
+				case err != nil && s.peer != nil && b.ctx.Err() == nil:
+					b.miss(g.name, s, err)
+				case err != nil:
 					return "", fmt.Errorf("%s of %s: %w", g.name, s.name, err)
 				}
 				b.progress(fmt.Sprintf("%s %d/%d %s", g.name, n+1, times, s.name), began)
@@ -152,6 +171,9 @@ func (b *bench) measure(chosen func(subject) bool) (string, error) {
 	out := ""
 	if len(b.rows) > 0 {
 		out = b.markdown() + "\n"
+		for _, line := range b.missing {
+			out += line + "\n"
+		}
 	}
 	if !b.only.MatchString("apis") {
 		return out, nil

@@ -32,9 +32,9 @@ func (h *house) record() (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := i.session("")
+	id, err := i.session(i.client, "")
 	if err == nil {
-		err = i.prompt(id, order{deltas: 20, thoughts: 1})
+		err = i.prompt(i.client, id, order{deltas: 20, thoughts: 1})
 	}
 	if err == nil {
 		err = i.until(1)

@@ -21,7 +21,22 @@ type subject struct {
 	args  []string // of the floor
 	door  string   // of thinkd: stdio or ws; empty: it is a floor
 	floor bool
+	peer  peer // nil: it is none
 }
+
+// A peer is another program that streams the thinking of models to a client. It is measured as it is installed, with its default
+// settings, except that those that its documents name turn its other network traffic off. opencode still makes one connection when its
+// first turn begins.
+type peer interface {
+	// command returns the program and its arguments.
+	command() []string
+	// configure writes the files that the program reads in its home directory, and returns variables of its environment.
+	configure(home, upstream string) (env []string, err error)
+	// connect returns a client of the started program. The sessions are for the directory work.
+	connect(p *process, work string) (*client, error)
+}
+
+const peerLimit = 2 * time.Minute // for one start of a peer, with all that is measured in it
 
 // subjects are the columns of the table. Ratios are relative to the first one.
 var subjects = []subject{
@@ -32,9 +47,9 @@ var subjects = []subject{
 	{name: "thinkd ws", door: "ws"},
 }
 
-func subjectNames() (columns []column) {
+func columnsOf(subjects []subject) (columns []column) {
 	for _, s := range subjects {
-		columns = append(columns, column{s.name, !s.floor})
+		columns = append(columns, column{s.name, s.door != ""})
 	}
 	return columns
 }
@@ -151,6 +166,7 @@ type instance struct {
 	*client
 	processes []*process // whose costs count
 	conn      io.Closer  // of the client
+	peer      bool       // the processes are a peer's
 }
 
 // process is a running process. It runs until its standard input is closed.
@@ -158,6 +174,7 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout io.Reader
+	limit  *time.Timer // kills it; nil: none
 }
 
 // spawn starts one of the programs.
@@ -165,6 +182,10 @@ func (h *house) spawn(name string, args ...string) (*process, error) {
 	cmd := exec.CommandContext(h.ctx, h.program(name), args...)
 	cmd.Env = append(slices.Clip(h.env), "THINKD_DUMPABLE=1") // so that any user can measure it
 	cmd.Stderr = os.Stderr
+	return startProcess(cmd)
+}
+
+func startProcess(cmd *exec.Cmd) (*process, error) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -173,7 +194,7 @@ func (h *house) spawn(name string, args ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &process{cmd, stdin, stdout}, cmd.Start()
+	return &process{cmd: cmd, stdin: stdin, stdout: stdout}, cmd.Start()
 }
 
 // end closes the standard input of the process, and kills it if it does not exit.
@@ -212,8 +233,8 @@ func (h *house) daemon(data string) (*process, error) {
 }
 
 // speak returns a client on the standard input and output of a process.
-func speak(p *process) *client {
-	return &client{in: newLines(p.stdout), out: func(m []byte) error {
+func speak(p *process, how protocol) *client {
+	return &client{protocol: how, in: newLines(p.stdout), out: func(m []byte) error {
 		_, err := p.stdin.Write(append(m, '\n'))
 		return err
 	}}
@@ -225,7 +246,7 @@ func (h *house) start(s subject, data string) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := i.initialize(); err != nil {
+	if err := i.initialize(i.client); err != nil {
 		return nil, errors.Join(err, i.end())
 	}
 	return i, nil
@@ -233,13 +254,16 @@ func (h *house) start(s subject, data string) (*instance, error) {
 
 // launch starts a subject, with its daemon if it has one. It sends no request.
 func (h *house) launch(s subject, data string) (*instance, error) {
+	if s.peer != nil {
+		return h.launchPeer(s, data)
+	}
 	switch s.door {
 	case "":
 		p, err := h.spawn("floor", append([]string{"-upstream", h.upstream}, s.args...)...)
 		if err != nil {
 			return nil, err
 		}
-		return &instance{client: speak(p), processes: []*process{p}}, nil
+		return &instance{client: speak(p, native{}), processes: []*process{p}}, nil
 	case "stdio":
 		daemon, err := h.daemon(data)
 		if err != nil {
@@ -249,7 +273,7 @@ func (h *house) launch(s subject, data string) (*instance, error) {
 		if err != nil {
 			return nil, errors.Join(err, daemon.stop())
 		}
-		return &instance{client: speak(door), processes: []*process{door, daemon}}, nil
+		return &instance{client: speak(door, native{}), processes: []*process{door, daemon}}, nil
 	}
 	daemon, page, err := h.serve(data)
 	if err != nil {
@@ -285,7 +309,7 @@ func (h *house) serve(data string) (*process, string, error) {
 
 // client returns a client that speaks over the connection.
 func (w *webSocket) client() *client {
-	return &client{in: w, out: func(m []byte) error { return w.write(opText, m) }}
+	return &client{protocol: native{}, in: w, out: func(m []byte) error { return w.write(opText, m) }}
 }
 
 // end ends the client, and then the processes in order: the door first, so that it starts no other daemon.
@@ -295,7 +319,9 @@ func (i *instance) end() error {
 	}
 	var errs []error
 	for n, p := range i.processes {
-		if n == 0 && i.conn == nil {
+		if i.peer {
+			errs = append(errs, p.kill())
+		} else if n == 0 && i.conn == nil {
 			errs = append(errs, p.end())
 		} else {
 			errs = append(errs, p.stop())
@@ -307,11 +333,11 @@ func (i *instance) end() error {
 // cpu returns the CPU time of the processes so far.
 func (i *instance) cpu() (sum time.Duration, err error) {
 	for _, p := range i.processes {
-		t, err := cpuTime(p.cmd.Process.Pid)
+		of, err := sumFamily(p.cmd.Process.Pid, cpuTime)
 		if err != nil {
 			return 0, err
 		}
-		sum += t
+		sum += of
 	}
 	return sum, nil
 }
@@ -319,11 +345,76 @@ func (i *instance) cpu() (sum time.Duration, err error) {
 // memory returns the memory of the processes, with each page counted once.
 func (i *instance) memory() (sum float64, err error) {
 	for _, p := range i.processes {
-		m, err := memory(p.cmd.Process.Pid)
+		of, err := sumFamily(p.cmd.Process.Pid, memory)
 		if err != nil {
 			return 0, err
 		}
-		sum += m
+		sum += of
 	}
 	return sum, nil
+}
+
+// sumFamily adds what a process and its descendants use. A descendant may exit meanwhile.
+func sumFamily[T float64 | time.Duration](pid int, of func(pid int) (T, error)) (T, error) {
+	sum, err := of(pid)
+	for _, member := range family(pid)[1:] {
+		if used, err := of(member); err == nil {
+			sum += used
+		}
+	}
+	return sum, err
+}
+
+func peerEnv(home string, more ...string) []string {
+	return append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}, more...)
+}
+
+// launchPeer starts a peer with its home in a data directory.
+func (h *house) launchPeer(s subject, home string) (*instance, error) {
+	env, err := s.peer.configure(home, h.upstream)
+	if err != nil {
+		return nil, err
+	}
+	work := filepath.Join(home, "work") // some programs do less in a home directory
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(home+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own
+	command := s.peer.command()
+	cmd := exec.CommandContext(h.ctx, command[0], command[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stderr = work, peerEnv(home, env...), log
+	p, err := startProcess(cmd)
+	if err != nil {
+		return nil, err
+	}
+	p.limit = time.AfterFunc(peerLimit, func() { killFamily(cmd.Process.Pid) })
+	c, err := s.peer.connect(p, work)
+	if err != nil {
+		return nil, errors.Join(err, p.kill())
+	}
+	return &instance{client: c, processes: []*process{p}, peer: true}, nil
+}
+
+// killFamily kills a process and its descendants. A peer from npm is a script that starts the program.
+func killFamily(pid int) {
+	for _, member := range family(pid) {
+		if p, err := os.FindProcess(member); err == nil {
+			p.Kill() // it may have exited
+		}
+	}
+}
+
+// kill kills the process with its descendants and waits. It fails if the process was killed before, for its time was up.
+func (p *process) kill() error {
+	inTime := p.limit == nil || p.limit.Stop()
+	killFamily(p.cmd.Process.Pid)
+	p.cmd.Wait() // its status is that of the kill
+	if !inTime {
+		return fmt.Errorf("killed after %v", peerLimit)
+	}
+	return nil
 }

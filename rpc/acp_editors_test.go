@@ -2,11 +2,20 @@ package rpc
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
+	"github.com/thinkd/thinkd/session"
 )
 
 // TestACPCodeCompanion plays what CodeCompanion 19 sends with the adapter of docs/editors.md, and reads what the plugin's source reads of
@@ -79,6 +88,61 @@ func TestACPLogin(t *testing.T) {
 			t.Errorf("authenticate: %s", e.Raw)
 		}
 	})
+}
+
+// logout removes the stored keys and logins of all providers, further keys too, and nothing else. Callers without the right are not
+// offered it.
+func TestACPLogout(t *testing.T) {
+	onStage(t, "say hi", 0, func(s *stage) {
+		d := s.sit(`{}`)
+		defer d.stand()
+		if !d.got()[0].Get("result.agentCapabilities.auth.logout").IsObject() {
+			t.Error("logout is not announced")
+		}
+		s.server.config.Providers = func() []service.ProviderStatus {
+			return []service.ProviderStatus{{ID: "a", Auth: "ready", AuthSource: "keys", Keys: []provider.NamedKey{{Name: "team"}}},
+				{ID: "b", Auth: "ready", AuthSource: "login", Login: true}, {ID: "sim", Auth: "not_needed"}}
+		}
+		s.server.config.Servers = func() []service.ProviderStatus {
+			return []service.ProviderStatus{{ID: "mcp:x", Auth: "ready", Login: true}}
+		}
+		var removed []string
+		var broken error
+		s.server.config.SetKey = func(id, name string, key provider.Secret) error {
+			if !key.IsZero() {
+				t.Errorf("a key is set for %s", id)
+			}
+			if id == "sim" {
+				return provider.ErrNoKeyNeeded
+			}
+			removed = append(removed, id+" "+name)
+			if id == "a" {
+				return broken
+			}
+			return nil
+		}
+		if got := d.result("logout", `{}`); got.Raw != "{}" {
+			t.Errorf("logout: %s", got)
+		}
+		if diff := cmp.Diff([]string{"a ", "a team", "b "}, removed); diff != "" {
+			t.Errorf("removed (-want +got)\n%s", diff)
+		}
+		removed, broken = nil, session.ErrReadOnly
+		if e := d.refused("logout", `{}`); e.Get("code").Int() != -32603 || len(removed) != 3 {
+			t.Errorf("logout that cannot be stored: %s, %q", e, removed)
+		}
+	})
+	s := quietServer(Config{})
+	user := conntest.Connect(t, func(pipe net.Conn) error {
+		c := s.newClient(t.Context(), method.Principal{Name: "ann", Owner: session.Owner{User: "ann"}, Rights: []method.Right{method.Use}}, conn.NewByteFrames(pipe, s.MessageBytes()))
+		c.beEditor()
+		return c.Serve()
+	})
+	defer user.HangUp()
+	user.Send(conntest.Request(1, "initialize", `{"protocolVersion":1}`))
+	if can := gjson.Parse(user.Receive()).Get("result.agentCapabilities.auth"); !can.Get("status").Exists() || can.Get("logout").Exists() {
+		t.Errorf("a caller without the right is offered %s", can)
+	}
 }
 
 // Editors choose in _meta of session/new what a session keeps. models/list states which storages its model allows.

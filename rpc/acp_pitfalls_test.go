@@ -159,7 +159,7 @@ func TestACPOptions(t *testing.T) {
 		defer d.stand()
 		made := d.result("session/new", `{"cwd":"`+srv+`/app","mcpServers":[]}`)
 		id := made.Get("sessionId").String()
-		if got := made.Get("configOptions.#.id").Raw + made.Get("configOptions.#.category").Raw; got != `["model","mode","reasoning_effort"]["model","mode","thought_level"]` {
+		if got := made.Get("configOptions.#.id").Raw + made.Get("configOptions.#.category").Raw; got != `["model","mode","reasoning_effort","thinking_display","service_tier"]["model","mode","thought_level","model_config","model_config"]` {
 			t.Error(got)
 		}
 		after := d.result("session/set_config_option", fmt.Sprintf(onOpus, id))
@@ -195,6 +195,17 @@ func TestACPOptions(t *testing.T) {
 		}
 		other.result("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":"reasoning_effort","value":"high"}`, id))
 		d.tells(from, `config_option_update "mirror/claude-haiku-4-5","read","low"`, `config_option_update "mirror/claude-haiku-4-5","read","high"`)
+		// The words of model_config are the session's options of model calls.
+		from = len(d.got())
+		other.result("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":"service_tier","value":"standard"}`, id))
+		time.Sleep(time.Second)
+		told := d.got()[from:]
+		if len(told) != 1 || told[0].Get(`params.update.configOptions.#(id=="service_tier").currentValue`).String() != "standard" {
+			t.Errorf("the other editor received %v", told)
+		}
+		if tier := s.result("session/state", map[string]any{"session_id": id}).Get("session.options.service_tier").String(); tier != "standard" {
+			t.Errorf("the session has the tier %q", tier)
+		}
 		if got := s.result("session/state", map[string]any{"session_id": id}).Get("session"); got.Get("thinking_level").String() != "high" || got.Get("tool_mode").String() != "read" {
 			t.Errorf("%s", got)
 		}
@@ -267,7 +278,7 @@ func TestACPPermission(t *testing.T) {
 		d.prompt(id, "one")
 		time.Sleep(time.Second)
 		q := d.asked().Get("params")
-		if got := q.Get("options.#.kind").Raw; got != `["allow_once","allow_always","reject_once"]` || q.Get("toolCall.rawInput.a").Int() != 1 {
+		if got := q.Get("options.#.kind").Raw; got != `["allow_once","allow_always","reject_once","reject_always"]` || q.Get("toolCall.rawInput.a").Int() != 1 {
 			t.Errorf("%s", q)
 		}
 		d.permit(`{"outcome":"selected","optionId":"allow"}`)
@@ -325,6 +336,42 @@ func TestACPPermission(t *testing.T) {
 	})
 }
 
+// reject_always denies later calls without a question, for every client of the session, until it is revoked.
+func TestACPRejectAlways(t *testing.T) {
+	withTools(t, "call c1 write {}\n\nsay a\n\ncall c2 write {}\n\nsay b\n\ncall c3 write {}\n\nsay c", func(s *stage, id string) {
+		d := s.sit(`{}`)
+		defer d.stand()
+		resume(d, id)
+		d.prompt(id, "one")
+		time.Sleep(time.Second)
+		option := d.asked().Get(`params.options.#(kind=="reject_always")`)
+		if option.Get("name").String() != "Deny until this session ends: All calls of write" {
+			t.Fatalf("%s", d.asked())
+		}
+		d.permit(fmt.Sprintf(`{"outcome":"selected","optionId":%q}`, option.Get("optionId").String()))
+		time.Sleep(time.Second)
+		from := len(d.got())
+		d.prompt(id, "two")
+		time.Sleep(time.Second)
+		if got := strings.Join(d.story(from), ","); strings.Contains(got, "request_permission") || !strings.Contains(got, "tool_call_update failed") || !strings.HasSuffix(got, "end_turn") {
+			t.Errorf("a denied call: %q", got)
+		}
+		list := d.result("_thinkd/session/grants", fmt.Sprintf(`{"session_id":%q}`, id)).Get("grants")
+		if list.Get("#").Int() != 1 || !list.Get("0.deny").Bool() {
+			t.Fatalf("%s", list)
+		}
+		d.result("_thinkd/session/grants", fmt.Sprintf(`{"session_id":%q,"revoke":[%q]}`, id, list.Get("0.id").String()))
+		before := d.asked().Get("id").Raw
+		d.prompt(id, "three")
+		time.Sleep(time.Second)
+		if d.asked().Get("id").Raw == before {
+			t.Error("a call is denied after the denial was revoked")
+		}
+		d.permit(`{"outcome":"cancelled"}`)
+		time.Sleep(time.Second)
+	})
+}
+
 // The mode is in force at once.
 func TestACPMode(t *testing.T) {
 	withTools(t, "call c1 write {}\n\nsay a\n\ncall c2 write {}\ncall c3 look {}\n\nsay b", func(s *stage, id string) {
@@ -356,7 +403,7 @@ func TestACPStops(t *testing.T) {
 		code      int64
 		retryable bool
 	}{
-		{"rate_limit slow down", -32603, true}, {"auth no key", -32000, false}, {"context_too_long too much", -32603, false},
+		{"rate_limit slow down", -32010, true}, {"auth no key", -32000, false}, {"context_too_long too much", -32603, false},
 	} {
 		// A rate limit is tried again by itself, at length.
 		onStage(t, strings.TrimSpace(strings.Repeat("fail "+tc.fail+"\n\n", 12)), 0, func(s *stage) {
@@ -558,7 +605,7 @@ func TestACPThink(t *testing.T) {
 
 // Lists come in pages, with absolute directories, and an editor that asks for its own gets those alone.
 func TestACPList(t *testing.T) {
-	onStage(t, "", 0, func(s *stage) {
+	onStage(t, "say hi", 0, func(s *stage) {
 		d := s.sit(`{}`)
 		defer d.stand()
 		for i := range 150 {
@@ -566,8 +613,9 @@ func TestACPList(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.result("session/new", map[string]any{"model_id": "mirror/claude-opus-5-5"})
-		d.newSession()
+		s.result("session/new", map[string]any{"model_id": "mirror/claude-opus-5-5", "title": "without a directory"})
+		d.newSession() // it is not listed before somebody says something
+		d.prompt(d.newSession(), "one")
 		seen := map[string]bool{}
 		cursor, pages := "", 0
 		for more := true; more; pages++ {

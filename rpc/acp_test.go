@@ -42,9 +42,22 @@ type desk struct {
 // sit connects an editor that has said initialize with these capabilities.
 func (s *stage) sit(capabilities string) *desk {
 	s.Helper()
+	return s.sitAs("desk", capabilities)
+}
+
+// sitAs is sit for an editor with another name.
+func (s *stage) sitAs(name, capabilities string) *desk {
+	s.Helper()
+	d := s.connectEditor(8 << 20)
+	d.result("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,"clientInfo":{"name":"`+name+`","version":"1"}}`)
+	return d
+}
+
+// connectEditor connects an editor, which has said nothing yet.
+func (s *stage) connectEditor(messageBytes int) *desk {
 	ours, theirs := net.Pipe()
 	d := &desk{stage: s, conn: ours, served: make(chan error, 1), read: make(chan struct{})}
-	c := s.server.newClient(s.Context(), method.Operator(), conn.NewByteFrames(theirs, 8<<20))
+	c := s.server.newClient(s.Context(), method.Operator(), conn.NewByteFrames(theirs, messageBytes))
 	d.editor = c.beEditor()
 	testgo.Go(s, func() { d.served <- c.Serve() }) // stand waits
 	testgo.Go(s, func() {                          // ends with the connection; stand waits
@@ -60,7 +73,6 @@ func (s *stage) sit(capabilities string) *desk {
 			d.mu.Unlock()
 		}
 	})
-	d.result("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,"clientInfo":{"name":"desk","version":"1"}}`)
 	return d
 }
 
@@ -167,8 +179,9 @@ func (d *desk) story(from int) (lines []string) {
 	return lines
 }
 
+// currentOptions are the values of the model, the mode and the level.
 func currentOptions(list gjson.Result) string {
-	return strings.Join(strings.Fields(strings.Trim(list.Get("configOptions.#.currentValue").Raw, "[]")), "")
+	return strings.Join(strings.Fields(strings.Trim(list.Get(`configOptions.#(category!="model_config")#.currentValue`).Raw, "[]")), "")
 }
 
 func (d *desk) tells(from int, want ...string) {
@@ -178,10 +191,10 @@ func (d *desk) tells(from int, want ...string) {
 	}
 }
 
-// An answer's sources follow its text, and its images are shown, live and when the session is loaded; native clients find
+// An answer's sources follow its text, and its images and sounds are shown, live and when the session is loaded; native clients find
 // both in the history.
 func TestACPAnswerMedia(t *testing.T) {
-	onStage(t, "cite https://example.com/ It is so.\ndraw pixels", 0, func(s *stage) {
+	onStage(t, "cite https://example.com/ It is so.\ndraw pixels\nsing waves", 0, func(s *stage) {
 		d := s.sit(`{}`)
 		defer d.stand()
 		id := d.result("session/new", `{"cwd":"`+srv+`/app","mcpServers":[]}`).Get("sessionId").String()
@@ -194,7 +207,7 @@ func TestACPAnswerMedia(t *testing.T) {
 			}
 			return list
 		}
-		want := []string{"text It is so. ", "text \n\nSources:\n- Page: https://example.com/\n ", "image image/png cGl4ZWxz"}
+		want := []string{"text It is so. ", "text \n\nSources:\n- Page: https://example.com/\n ", "image image/png cGl4ZWxz", "audio audio/wav d2F2ZXM="}
 		from := len(d.got())
 		d.prompt(id, "Which?")
 		time.Sleep(time.Second)
@@ -209,6 +222,41 @@ func TestACPAnswerMedia(t *testing.T) {
 			t.Errorf("loaded (-want +got)\n%s", diff)
 		}
 	})
+}
+
+// A session that is loaded says why a turn failed. The response to its prompt had that, and nobody gets it again.
+func TestACPLoadFailure(t *testing.T) {
+	for capabilities, want := range map[string]string{
+		`{}`:                         "tool_call The turn failed failed 1 anthropic: this key may not",
+		`{"session":{"notices":{}}}`: "notice anthropic: this key may not error",
+	} {
+		onStage(t, "fail auth this key may not", 0, func(s *stage) {
+			d := s.sit(`{}`)
+			defer d.stand()
+			id := d.result("session/new", `{"cwd":"`+srv+`/app","mcpServers":[]}`).Get("sessionId").String()
+			d.result("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":"model","value":"mirror/claude-opus-5-5"}`, id))
+			d.prompt(id, "Which?")
+			time.Sleep(time.Second)
+			loaded := s.sit(capabilities)
+			defer loaded.stand()
+			from := len(loaded.got())
+			loaded.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app","mcpServers":[]}`, id))
+			var got []string
+			for _, m := range loaded.got()[from:] {
+				switch u := m.Get("params.update"); u.Get("sessionUpdate").Str {
+				case "user_message_chunk":
+					got = append(got, "prompt")
+				case "tool_call":
+					got = append(got, fmt.Sprintf("tool_call %s %s %v %s", u.Get("title"), u.Get("status"), u.Get("content.#"), u.Get("content.0.content.text")))
+				case "notice":
+					got = append(got, fmt.Sprintf("notice %s %s", u.Get("title"), u.Get("severity")))
+				}
+			}
+			if diff := cmp.Diff([]string{"prompt", want}, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
 }
 
 func TestACPTurn(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -38,20 +39,34 @@ func newWireAuth(s service.ProviderStatus) wireAuth {
 
 func authStatus(_ context.Context, c *client, _ method.Nothing) (authResult, error) {
 	r := authResult{Providers: []wireAuth{}}
-	for _, s := range c.server.config.Providers() {
+	for _, s := range c.accounts() {
 		r.Providers = append(r.Providers, newWireAuth(s))
 	}
 	return r, nil
 }
 
+// accounts are what can have a key or a login: providers, and for those who own the machine MCP servers.
+func (c *client) accounts() []service.ProviderStatus {
+	list := c.Providers()
+	if servers := c.server.config.Servers; servers != nil && c.OwnsMachine() {
+		list = slices.Concat(list, servers())
+	}
+	return list
+}
+
 // status is that of a provider that a client names.
 func (c *client) status(id string) (service.ProviderStatus, error) {
 	var candidates []string
-	for _, s := range c.server.config.Providers() {
+	for _, s := range c.accounts() {
 		if s.ID == id {
 			return s, nil
 		}
 		candidates = append(candidates, s.ID)
+	}
+	if server := c.server.config.Server; server != nil && c.MayOfferServers() {
+		if s, ok := server(id); ok {
+			return s, nil
+		}
 	}
 	return service.ProviderStatus{}, service.NoProvider(id, candidates)
 }
@@ -88,6 +103,27 @@ func setKey(_ context.Context, c *client, p setKeyParams) (wireAuth, error) {
 	}
 	s, err = c.status(p.Provider)
 	return newWireAuth(s), err
+}
+
+// logout removes all keys and logins of providers that are stored. Those of the environment and of the config stay, and so do the logins to
+// MCP servers. It goes on after an error.
+func (s *Server) logout() error {
+	if s.config.SetKey == nil {
+		return nil // no keys are stored
+	}
+	var errs []error
+	for _, p := range s.config.Providers() {
+		names := []string{""}
+		for _, further := range p.Keys {
+			names = append(names, further.Name)
+		}
+		for _, name := range names {
+			if err := s.config.SetKey(p.ID, name, provider.Secret{}); err != nil && !errors.Is(err, provider.ErrNoKeyNeeded) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func authError(id string, err error) error {
@@ -131,7 +167,11 @@ func beginLogin(_ context.Context, c *client, p loginParams) (loginResult, error
 		return loginResult{}, err
 	}
 	if !s.Login {
-		return loginResult{}, conn.InvalidParams("provider", "there is no login for %s: it takes a key, if any", p.Provider)
+		instead := "it takes a key, see auth/set_key or `thinkd auth set " + p.Provider + "`"
+		if s.Auth == provider.KeyNotNeeded {
+			instead = "it needs no key"
+		}
+		return loginResult{}, conn.InvalidParams("provider", "there is no login for %s: %s", p.Provider, instead)
 	}
 	ctx, stop := context.WithCancel(c.Conn.Context())
 	run := &loginRun{stop, make(chan struct{})}

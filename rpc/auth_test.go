@@ -72,7 +72,7 @@ func TestSetKey(t *testing.T) {
 		{`{"provider":"a"}`, `"code":-32602,"message":"key: is missing"`},
 		{`{"key":"k"}`, `"code":-32602,"message":"provider: is missing"`},
 		{`{"provider":"a","key":["` + canary + `"]}`, `"message":"key: must be a string, not array"`},
-		{`{"provider":"b","key":"` + canary + `"}`, `"code":1003,"message":"no such provider: b","data":{"candidates":["a","plan","sim"]`},
+		{`{"provider":"b","key":"` + canary + `"}`, `"code":1003,"message":"no such provider: b; there are: a, plan, sim","data":{"candidates":["a","plan","sim"]`},
 		{`{"provider":"sim","key":"` + canary + `"}`, `"message":"provider: sim needs no key"`},
 		{`{"provider":"a","key":"https://canary@example.com"}`, `"message":"key: must be the key alone, not an address: that is the operator's to set"`},
 		{`{"provider":"a","key":"can ary"}`, `"message":"key: is not a key:`},
@@ -123,7 +123,7 @@ func TestLogin(t *testing.T) {
 			p.Expect(waiting)
 		}
 		p.Send(conntest.Request(1, "auth/login", `{"provider":"a"}`))
-		p.Expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"provider: there is no login for a: it takes a key, if any","data":{"field":"provider","kind":"invalid_params"}}}`)
+		p.Expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"provider: there is no login for a: it takes a key, see auth/set_key or ` + "`thinkd auth set a`" + `","data":{"field":"provider","kind":"invalid_params"}}}`)
 		begin()
 		d.ends <- nil
 		p.Expect(`{"jsonrpc":"2.0","method":"auth_update","params":{"provider":"plan","state":"ready"}}`)

@@ -62,6 +62,8 @@ func TestBadInputNamesMemberAndValidValues(t *testing.T) {
 			refuse("session/prompt", members{"session_id": id, "text": "x", "options": tt.options}, field, tt.valid)
 			refuse("queue/update", members{"session_id": id, "turn_id": pending, "options": tt.options}, field, tt.valid)
 		}
+		refuse("usage/report", members{"split": "hour"}, "split", "day, model, level")
+		refuse("usage/report", members{"split": "day"}, "split", "must not be the same as by")
 		for _, tt := range []struct {
 			method       string
 			params       members

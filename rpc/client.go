@@ -9,6 +9,8 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/acp"
+	"github.com/thinkd/thinkd/rpc/audit"
+	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/dispatch"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -25,9 +27,14 @@ type Config struct {
 
 	MessageBytes int // the largest message, in both directions; 0: conn.DefaultMessageBytes
 
-	Listening func() string   // where browsers find the page; nil or empty: nowhere
-	Blobs     session.Blobs   // where images and documents are kept; nil: in the log
-	Router    dispatch.Router // nil: all sessions are served here
+	Listening func() string    // where browsers find the page; nil or empty: nowhere
+	Blobs     session.Blobs    // where images and documents are kept; nil: in the log
+	Router    dispatch.Router  // nil: all sessions are served here
+	Meter     dispatch.Meter   // of the requests of users; nil: they are not counted
+	Auditor   dispatch.Auditor // of all requests; nil: they are not recorded
+
+	// Audited reads what the auditor has recorded, see [audit.Read]. nil: nothing is recorded.
+	Audited func(q audit.Query, after audit.Place, limit int) (audit.Page, error)
 
 	// DefaultsChanged is called after a client has set the defaults of a provider. nil: nobody needs to know.
 	DefaultsChanged func(provider string)
@@ -79,6 +86,21 @@ type Local struct {
 
 	// Compact rewrites the store's file without what was deleted. Its errors and nil are as those of Backup.
 	Compact func(ctx context.Context) (door.Compaction, error)
+
+	Users Users // nil: the store of this daemon is no file
+}
+
+// Users administers the users of a daemon, for commands of the operator. Its errors reach the caller as they are.
+type Users interface {
+	// List returns all users.
+	List(ctx context.Context) (door.Users, error)
+
+	// Sessions lists a page of a user's sessions, and DeleteSession deletes one. Error: session.ErrNotFound.
+	Sessions(ctx context.Context, p door.UserSessionsParams) (door.UserSessions, error)
+	DeleteSession(ctx context.Context, p door.UserSessionParams) error
+
+	// Delete removes all that is a user's. It may take minutes.
+	Delete(ctx context.Context, u door.UserName) (door.UserDeletion, error)
 }
 
 const keyError = "err" // of log records
@@ -119,8 +141,9 @@ type client struct {
 	name     string               // that the client gave itself there
 	logins   map[string]*loginRun // the last one to each provider
 
-	local     *Local // nil: this connection is not the unix socket's
-	listening bool   // daemon/listen began what ends with the connection
+	lease     *auth.Lease // nil: the connection is the operator's as long as it lasts
+	local     *Local      // nil: this connection is not the unix socket's
+	listening bool        // daemon/listen began what ends with the connection
 }
 
 // loginRun is a login that a client has begun.
@@ -151,6 +174,3 @@ func (c *client) Ignored(m method.Bound, params []byte) (ignored method.Ignored,
 	ignored = known().Ignored(params)
 	return ignored, strict && len(ignored.Members) > 0
 }
-
-// beEditor makes it a client that speaks the Agent Client Protocol. Nothing else may run on the connection yet.
-func (c *client) beEditor() *acp.Editor { return c.server.editors.Begin(c.Client, c.Caller, c.Method) }

@@ -406,10 +406,34 @@ func TestPrivateMethods(t *testing.T) {
 	}
 
 	// Elsewhere they do not exist.
-	for _, m := range localMethods() {
+	for _, m := range slices.Concat(localMethods(), userMethods()) {
 		got, err := converse(t, s, strings.NewReader(conntest.Request(1, m.Name, "{}")))
 		if want := `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}` + "\n"; got != want || err != nil {
 			t.Errorf("%s: %s, %v", m.Name, got, err)
+		}
+	}
+}
+
+// A client that sends only malformed messages is disconnected through a door as well: the daemon ends the connection, and the door opens no
+// other one.
+func TestDoorEndsAfterMalformedMessages(t *testing.T) {
+	s := testServer(t, Config{})
+	sound := conntest.Ping("1")
+	for name, tc := range map[string]struct {
+		input string
+		want  error
+	}{
+		"not JSON":        {strings.Repeat("nonsense\n", 10*conn.MaxMalformed), conn.ErrMalformed},
+		"no JSON-RPC":     {strings.Repeat(`{"id":7,"method":"ping"}`+"\n", 10*conn.MaxMalformed), conn.ErrMalformed},
+		"batches":         {strings.Repeat("[1,2]\n", 10*conn.MaxMalformed), conn.ErrMalformed},
+		"sound at times":  {strings.Repeat(strings.Repeat("nonsense\n", conn.MaxMalformed-1)+sound+"\n", 5), nil},
+		"unknown methods": {strings.Repeat(`{"jsonrpc":"2.0","id":7,"method":"x"}`+"\n", 10*conn.MaxMalformed), nil},
+	} {
+		h := &house{t: t, server: s}
+		err := door.Door{Client: conntest.NewTranscript(strings.NewReader(tc.input)), Dial: h.dial}.Run(t.Context())
+		h.serving.Wait()
+		if !errors.Is(err, tc.want) || err != nil && tc.want == nil || h.dials != 1 {
+			t.Errorf("%s: %v, with %d connections", name, err, h.dials)
 		}
 	}
 }

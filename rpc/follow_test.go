@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -151,7 +152,7 @@ func TestSubscriptionThatFailsEndsTheConnection(t *testing.T) {
 	a.mu.Unlock()
 	a.sub.conn.Ready()
 	if err := <-p.Served; err == nil || !strings.Contains(log.String(), "panic in a session's updates") {
-		t.Errorf("Serve ended with %v:\n%s", err, log.String())
+		t.Errorf("Serve ended with %v:\n%s", err, testgo.Excerpt(log.String()))
 	}
 	p.Conn.Close()
 }

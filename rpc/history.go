@@ -185,6 +185,34 @@ func export(_ context.Context, c *client, p exportParams) (func(context.Context)
 	}, nil
 }
 
+// maxExport bounds what an editor is shown of a session.
+const maxExport = 8 << 20
+
+// exportMarkdown is a session as Markdown, as far as there is room.
+func (c *client) exportMarkdown(ctx context.Context, id session.ID) (string, error) {
+	var out strings.Builder
+	p := exportParams{Session: method.ID[session.ID]{Value: id}, Format: exportMarkdown}
+	for {
+		next, err := export(ctx, c, p)
+		if err != nil {
+			return "", err
+		}
+		page, err := next(ctx)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(*page.Text)
+		if page.Next == "" {
+			return out.String(), nil
+		}
+		if out.Len() > maxExport {
+			fmt.Fprintf(&out, "\n*(the rest is left out: `thinkd sessions export %s` has all of it)*\n", id)
+			return out.String(), nil
+		}
+		p.Cursor = method.ID[session.MessageID]{Value: page.Next}
+	}
+}
+
 func withoutThinking(m agent.Message) agent.Message {
 	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool {
 		return provider.KindOf(p.Block) == provider.KindThinking
@@ -224,6 +252,9 @@ func (s *Server) markdown(of wire.Session, messages []agent.Message, summaries [
 		if m.End != nil && m.End.Incomplete != "" {
 			fmt.Fprintf(&out, "\n*(incomplete: %s)*\n", m.End.Incomplete)
 		}
+		if how := endOfTurn(m); how != "" {
+			fmt.Fprintf(&out, "\n*(the turn ended: %s)*\n", how)
+		}
 		for _, sum := range summaries {
 			if sum.After == m.ID {
 				writeSummary(&out, sum)
@@ -231,6 +262,21 @@ func (s *Server) markdown(of wire.Session, messages []agent.Message, summaries [
 		}
 	}
 	return out.String()
+}
+
+// endOfTurn says how the turn ended, behind its last message; empty: as usual, or the message says so already.
+func endOfTurn(m agent.Message) string {
+	switch {
+	case !m.Last || m.Stop == nil || m.Stop.StopReason == session.StopEndTurn:
+		return ""
+	case m.Stop.Error != nil:
+		return strings.Join(strings.Fields(fmt.Sprintf("%s: %s", m.Stop.StopReason, m.Stop.Error.Message)), " ")
+	case m.Stop.Limit != "":
+		return fmt.Sprintf("%s (%s)", m.Stop.StopReason, m.Stop.Limit)
+	case m.End != nil && string(m.End.Incomplete) == string(m.Stop.StopReason):
+		return ""
+	}
+	return string(m.Stop.StopReason)
 }
 
 // writeSummary writes a summary where it was made.

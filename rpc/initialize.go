@@ -46,8 +46,9 @@ type initializeResult struct {
 	Server          serverInfo   `json:"server"`
 	Capabilities    capabilities `json:"capabilities"`
 	Limits          limits       `json:"limits"`
-	Reconnect       reconnect    `json:"reconnect"`        // when the connection breaks
-	Listen          string       `json:"listen,omitempty"` // where browsers find the page, without the token
+	Reconnect       reconnect    `json:"reconnect"`          // when the connection breaks
+	Listen          string       `json:"listen,omitempty"`   // where browsers find the page, without the token
+	Identity        *identity    `json:"identity,omitempty"` // absent: the operator
 }
 
 type serverInfo struct {
@@ -87,6 +88,9 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 			InFlight:     conn.MaxInFlight,
 		},
 		Reconnect: c.server.reconnect(),
+	}
+	if c.lease != nil {
+		result.Identity = identityOf(c.Principal, c.lease.Expires())
 	}
 	if listening := c.server.config.Listening; listening != nil {
 		result.Listen = listening()

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
@@ -103,7 +104,7 @@ func TestInternalErrors(t *testing.T) {
 			t.Fatalf("%s: got %s", method, got)
 		}
 		if text := log.String(); !strings.Contains(text, m[1]) || !strings.Contains(text, secret) {
-			t.Errorf("%s: the log has neither %s nor the cause:\n%s", method, m[1], text)
+			t.Errorf("%s: the log has neither %s nor the cause:\n%s", method, m[1], testgo.Excerpt(text))
 		}
 		p.Send(conntest.Ping("2"))
 		p.Expect(fmt.Sprintf(conntest.Pong, "2"))
@@ -129,7 +130,7 @@ func TestSenderThatFailsEndsTheConnection(t *testing.T) {
 		t.Error("Serve ended well")
 	}
 	if !strings.Contains(log.String(), "canary") {
-		t.Errorf("the log has no cause:\n%s", log.String())
+		t.Errorf("the log has no cause:\n%s", testgo.Excerpt(log.String()))
 	}
 	p.Conn.Close()
 }

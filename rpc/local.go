@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/thinkd/thinkd/rpc/acp"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -128,9 +129,14 @@ func compactStore(_ context.Context, c *client, _ method.Nothing) (func(context.
 func reporting[R any](run func(context.Context) (R, error)) func(context.Context) (R, error) {
 	return func(ctx context.Context) (r R, err error) {
 		r, err = run(ctx)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, session.ErrClosed) {
+		if _, stated := errors.AsType[*conn.Error](err); err != nil && !stated && ctx.Err() == nil && !errors.Is(err, session.ErrClosed) {
 			return r, &conn.Error{Code: conn.CodeInternal, Message: err.Error()}
 		}
 		return r, err
 	}
+}
+
+// beEditor makes it a client that speaks the Agent Client Protocol. Nothing else may run on the connection yet.
+func (c *client) beEditor() *acp.Editor {
+	return c.server.editors.Begin(c.Client, c.Caller, acp.Native{Method: c.Method, Export: c.exportMarkdown})
 }

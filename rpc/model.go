@@ -32,9 +32,12 @@ type modelsResult struct {
 // maxChanges bounds how many changes an answer lists.
 const maxChanges = 1000
 
+// models answers with the list first and what depends on it later: a local server may list its models meanwhile, and the default is one
+// of the models that are shown.
 func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) {
+	list := c.server.config.Catalog.Models()
 	status := make(map[string]service.ProviderStatus)
-	for _, s := range c.server.config.Providers() {
+	for _, s := range c.Providers() {
 		status[s.ID] = s
 	}
 	if _, ok := status[p.Provider]; !ok && p.Provider != "" {
@@ -44,7 +47,7 @@ func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) 
 	if ref := c.server.config.DefaultModel; ref != nil {
 		r.Default = ref().String()
 	}
-	for _, m := range c.server.config.Catalog.Models() {
+	for _, m := range list {
 		if p.Provider == "" || m.Provider == p.Provider {
 			s := status[m.Provider]
 			r.Models = append(r.Models, wire.NewCatalogModel(m, s.Available, s.Why))
@@ -57,6 +60,9 @@ func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) 
 func refreshModels(ctx context.Context, c *client, p modelsParams) (func(context.Context) (modelsResult, error), error) {
 	if _, err := models(ctx, c, p); err != nil { // no such provider
 		return nil, err
+	}
+	if !c.OwnsMachine() { // it changes the list of all
+		return nil, method.Forbidden(method.Settings, "models/list with refresh")
 	}
 	return func(ctx context.Context) (modelsResult, error) {
 		var done registry.Refresh
@@ -295,7 +301,7 @@ type wireDefaults struct {
 
 func providers(_ context.Context, c *client, _ method.Nothing) (providersResult, error) {
 	r := providersResult{Providers: []wireProvider{}}
-	for _, s := range c.server.config.Providers() {
+	for _, s := range c.Providers() {
 		r.Providers = append(r.Providers, newWireProvider(s))
 	}
 	return r, nil

@@ -72,7 +72,7 @@ func TestRights(t *testing.T) {
 	p := s.as(t, method.Principal{}, false)
 	defer p.HangUp()
 	for _, m := range native {
-		refused(p, m.Name, m.Right.String(), conn.CodeUnauthorized)
+		refused(p, m.Name, m.Right.String(), conn.CodeForbidden)
 	}
 	e := s.as(t, method.Principal{}, true)
 	defer e.HangUp()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // scripted is a model whose calls are written down, one paragraph each. A line of a paragraph is
@@ -21,6 +23,7 @@ import (
 //	say TEXT|TEXT       the same for text
 //	cite URL TEXT       a text that refers to a page
 //	draw TEXT           an image of these bytes
+//	sing TEXT           a sound of these bytes
 //	call ID NAME INPUT  a call of a tool; INPUT that is no JSON object is what the model wrote
 //	grow N TIMES        text: so many deltas of N bytes each, left open
 //	wait 2s             silence
@@ -75,8 +78,22 @@ func (s *scripted) Outline(req *provider.Request) (provider.Outline, error) {
 	return provider.OutlineOf(s.of(req.Model), req)
 }
 
-// of is the adapter of a model's row, where there is one.
-func (s *scripted) of(m provider.Model) adapter { return s.adapters[cmp.Or(m.API, "messages")] }
+// of is the adapter of a model's row, where there is one. Those that the stage did not make are made of the row alone.
+func (s *scripted) of(m provider.Model) adapter {
+	name := cmp.Or(m.API, "messages")
+	if made := s.adapters[name]; made != nil {
+		return made
+	}
+	api, ok := vendors.APINamed(name)
+	if !ok {
+		panic("no API " + name) // a row of the catalog
+	}
+	made, err := api.New(exchange.Config{Provider: m.Provider, Vendor: m.Provider, BaseURL: "https://keyless.invalid"}, m.Dialect, nil)
+	if err != nil {
+		panic(err)
+	}
+	return made.(adapter)
+}
 
 func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
 	s.mu.Lock()
@@ -136,9 +153,10 @@ func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[
 				if !give(provider.Served{Model: model, Host: host}) {
 					return
 				}
-			case "draw":
-				if !give(provider.Begin{Index: index, Block: provider.Media{Type: "image/png"}}) ||
-					!give(provider.End{Index: index, Block: provider.Media{Type: "image/png", Data: []byte(rest)}}) {
+			case "draw", "sing":
+				kind := map[string]string{"draw": "image/png", "sing": "audio/wav"}[word]
+				if !give(provider.Begin{Index: index, Block: provider.Media{Type: kind}}) ||
+					!give(provider.End{Index: index, Block: provider.Media{Type: kind, Data: []byte(rest)}}) {
 					return
 				}
 			case "call":

@@ -3,9 +3,11 @@ package rpc
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/thinkd/thinkd/rpc/acp"
+	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/dispatch"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -19,16 +21,16 @@ func newServer(config Config, methods []method.Method[*client]) *Server {
 	if config.MessageBytes == 0 {
 		config.MessageBytes = conn.DefaultMessageBytes
 	}
-	s := &Server{Server: dispatch.NewServer(config.Log, config.Router), config: config, methods: methods, out: wire.Encoder{Blobs: config.Blobs, Limit: config.MessageBytes}, byName: make(map[string]method.Method[*client]), known: make(map[string]func() method.Known), private: make(map[string]method.Method[*client])}
+	s := &Server{Server: dispatch.NewServer(config.Log, config.Router, config.Meter, config.Auditor), config: config, methods: methods, out: wire.Encoder{Blobs: config.Blobs, Limit: config.MessageBytes}, byName: make(map[string]method.Method[*client]), known: make(map[string]func() method.Known), private: make(map[string]method.Method[*client])}
 	s.crowd = s.Clients
 	for _, m := range methods {
 		s.byName[m.Name] = m
 		s.known[m.Name] = sync.OnceValue(func() method.Known { return method.KnownOf(m.Params, newSchemaSet()) })
 	}
-	for _, m := range localMethods() {
+	for _, m := range slices.Concat(localMethods(), userMethods()) {
 		s.private[m.Name] = m
 	}
-	s.editors = acp.NewServer(acp.Config{Config: &s.config.Config, Version: config.Version, Encoder: s.out})
+	s.editors = acp.NewServer(acp.Config{Config: &s.config.Config, Version: config.Version, Encoder: s.out, Logout: s.logout})
 	return s
 }
 
@@ -51,18 +53,25 @@ func (s *Server) newClient(ctx context.Context, p method.Principal, f conn.Frame
 //
 // Closing the pipe must end a Read and a Write under way; Serve closes it.
 func (s *Server) Serve(ctx context.Context, pipe io.ReadWriteCloser) error {
-	return s.ServeFrames(ctx, method.Operator(), conn.NewByteFrames(pipe, s.MessageBytes()))
+	return s.newClient(ctx, method.Operator(), conn.NewByteFrames(pipe, s.MessageBytes())).Serve()
 }
 
-// ServeFrames is [Server.Serve] for frames of a principal. A message of them has at most [Server.MessageBytes].
-func (s *Server) ServeFrames(ctx context.Context, p method.Principal, f conn.Frames) error {
-	return s.newClient(ctx, p, f).Serve()
+// ServeFrames is [Server.Serve] for frames of the principal of a lease. A message of them has at most [Server.MessageBytes].
+func (s *Server) ServeFrames(ctx context.Context, l *auth.Lease, f conn.Frames) error {
+	return s.leased(ctx, l, f).Serve()
+}
+
+func (s *Server) leased(ctx context.Context, l *auth.Lease, f conn.Frames) *client {
+	c := s.newClient(ctx, l.Principal(), f)
+	c.lease = l
+	c.Origin.From, c.Origin.Token = l.Origin()
+	return c
 }
 
 // ServeEditor is [Server.ServeFrames] for a client that speaks the Agent Client Protocol. A message has at most
 // [Server.EditorMessageBytes].
-func (s *Server) ServeEditor(ctx context.Context, p method.Principal, f conn.Frames) error {
-	c := s.newClient(ctx, p, f)
+func (s *Server) ServeEditor(ctx context.Context, l *auth.Lease, f conn.Frames) error {
+	c := s.leased(ctx, l, f)
 	c.beEditor()
 	return c.Serve()
 }
@@ -71,5 +80,6 @@ func (s *Server) ServeEditor(ctx context.Context, p method.Principal, f conn.Fra
 func (s *Server) ServeLocal(ctx context.Context, pipe io.ReadWriteCloser, local *Local) error {
 	c := s.newClient(ctx, method.Operator(), conn.NewByteFrames(pipe, s.MessageBytes()))
 	c.local, c.SameUser = local, local != nil
+	c.Origin.From = "socket"
 	return c.Serve()
 }

@@ -463,7 +463,9 @@ type usageParams struct {
 	From    day                   `json:"from,omitempty"`
 	To      day                   `json:"to,omitempty"`
 	By      service.UsageBy       `json:"by,omitempty"`
+	Split   service.UsageBy       `json:"split,omitempty"` // a row for each of these, too
 	Session method.ID[session.ID] `json:"session_id,omitzero"`
+	Model   string                `json:"model_id,omitempty"` // provider/id
 }
 
 // day is a day in UTC; empty: none is given.
@@ -486,6 +488,7 @@ type usageResult struct {
 	From    session.Day        `json:"from"`
 	To      session.Day        `json:"to"`
 	By      service.UsageBy    `json:"by"`
+	Split   service.UsageBy    `json:"split,omitempty"`
 	Rows    []service.UsageRow `json:"rows"`
 	More    bool               `json:"more,omitempty"` // there are more rows; the total has them
 	Total   service.UsageRow   `json:"total"`
@@ -495,7 +498,10 @@ type usageResult struct {
 // usage reports what model calls used.
 func usage(ctx context.Context, c *client, p usageParams) (usageResult, error) {
 	sessions := c.Sessions()
-	r := usageResult{To: session.Day(cmp.Or(p.To, day(sessions.Today()))), By: cmp.Or(p.By, service.UsageByDay)}
+	r := usageResult{To: session.Day(cmp.Or(p.To, day(sessions.Today()))), By: cmp.Or(p.By, service.UsageByDay), Split: p.Split}
+	if r.Split == r.By {
+		return r, conn.InvalidParams("split", "must not be the same as by")
+	}
 	from, err := usageFrom(ctx, sessions, r.To, p.Session.Value)
 	if err != nil {
 		return r, err
@@ -504,23 +510,30 @@ func usage(ctx context.Context, c *client, p usageParams) (usageResult, error) {
 	if r.From > r.To {
 		return r, conn.InvalidParams("from", "must not be after to")
 	}
-	lines, err := sessions.Used(ctx, r.From, r.To)
+	used := sessions.Used
+	if r.By == service.UsageByUser || r.Split == service.UsageByUser {
+		used = sessions.UsedByAll
+	}
+	lines, err := used(ctx, r.From, r.To)
 	if err != nil {
 		return r, err
 	}
-	if p.Session.Value != "" {
-		lines = slices.DeleteFunc(lines, func(l session.Line) bool { return l.Ref.ID != p.Session.Value })
-	}
-	r.Rows, r.Total = service.UsageReport(lines, r.By)
+	lines = slices.DeleteFunc(lines, func(l session.Line) bool {
+		return p.Session.Value != "" && l.Ref.ID != p.Session.Value || p.Model != "" && l.Model.String() != p.Model
+	})
+	r.Rows, r.Total = service.UsageReport(lines, r.By, r.Split)
 	if r.More = len(r.Rows) > usageRows; r.More {
 		r.Rows = r.Rows[:usageRows]
 	}
 	r.Budgets = append([]session.Spending{}, sessions.Budgets()...)
-	if r.By != service.UsageBySession {
+	if r.By != service.UsageBySession && r.Split != service.UsageBySession {
 		return r, nil
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
+		if row.Session == "" {
+			continue
+		}
 		record, err := sessions.Get(ctx, row.Session)
 		switch {
 		case errors.Is(err, session.ErrNotFound):

@@ -44,7 +44,7 @@ type agentsResult struct {
 
 func agents(_ context.Context, c *client, _ method.Nothing) (agentsResult, error) {
 	r := agentsResult{Agents: []wireAgent{}}
-	for _, a := range c.server.config.Settings.Agents() {
+	for _, a := range c.Agents() {
 		r.Agents = append(r.Agents, newWireAgent(a))
 	}
 	return r, nil

@@ -43,6 +43,8 @@ func nativeMethods() []method.Method[*client] {
 			method.Now(setKey), conn.CodeNoModel),
 		method.Define("auth/login", method.Keys, "Starts a login at a provider. auth_update reports its progress.",
 			method.Now(beginLogin), conn.CodeNoModel),
+		method.Define("auth/renew", method.Use, "Continues the connection with a new token of the same user, before its token expires. The response is late.",
+			method.Late(renew), conn.CodeUnauthorized),
 		method.Define("session/new", method.Use, "Creates a session and subscribes this connection to it. If tool servers have to start, the response is late.",
 			method.Either((*client).newWaits, newSession, newSessionLate), conn.CodeNoModel, conn.CodeLevel),
 		method.Define("session/prompt", method.Use, "Sends a prompt. The prompt is on disk when the daemon responds.",
@@ -109,7 +111,9 @@ func nativeMethods() []method.Method[*client] {
 			method.Now(answerConfirm), conn.CodeNotFound),
 		method.Define("usage/report", method.Use, "Returns what model calls used and cost, by day, model, level or session.",
 			method.Now(usage), conn.CodeNotFound),
-		method.Define("session/grants", method.Use, "Lists the standing approvals of a session, and revokes some of them.",
+		method.Define("audit/read", method.Audit, "Returns a page of the audit: who called what, from where, with what result. The response is late.",
+			method.Late(readAudit)),
+		method.Define("session/grants", method.Use, "Lists the standing approvals and denials of a session, and revokes some of them.",
 			method.Now(grants), conn.CodeNotFound),
 	}...)
 }

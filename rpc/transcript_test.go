@@ -26,6 +26,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/exchange"
@@ -149,6 +150,7 @@ type stage struct {
 	sent  map[string]string
 	ids   map[string]string // by name
 	names map[string]string // by id
+	hosts []toolhost.Host   // of all sessions
 }
 
 func newStage(t *testing.T, script string, messageBytes int, tomorrow string) *stage {
@@ -171,6 +173,7 @@ func newStage(t *testing.T, script string, messageBytes int, tomorrow string) *s
 	}
 	s.config = agent.Config{Store: s.store, Left: s.store.OpenTurns, Blobs: blobs, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
 		Provider: func(string) provider.Provider { return api }, Payer: func(string, string) *session.Payer { return s.paid.Load() }}
+	s.config.Hosts = func(session.Owner, session.Session) []toolhost.Host { return s.hosts }
 	s.gate <- struct{}{}
 	s.connect()
 	return s
@@ -214,7 +217,7 @@ func (s *stage) connect() {
 	s.server = NewServer(Config{Version: "1.2.3", MessageBytes: s.messageBytes, Blobs: s.config.Blobs, DefaultsChanged: s.group.DefaultsChanged, Config: service.Config{
 		Log: s.config.Log, Sessions: service.AgentsOf(s.group), Catalog: s.config.Catalog, Settings: settings,
 		Providers: func() []service.ProviderStatus {
-			list := []service.ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed", Limits: quota.Read(http.Header{"X-Codex-Primary-Used-Percent": {"37.5"}, "X-Codex-Primary-Window-Minutes": {"300"},
+			list := []service.ProviderStatus{{ID: "anthropic", Why: "no key: run `thinkd auth set anthropic`, or set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed", Limits: quota.Read(http.Header{"X-Codex-Primary-Used-Percent": {"37.5"}, "X-Codex-Primary-Window-Minutes": {"300"},
 				"X-Ratelimit-Limit-Tokens": {"30000"}, "X-Ratelimit-Remaining-Tokens": {"1500"}}, time.Now())}, {ID: "sim", Available: true, Auth: "not_needed"}}
 			for i := range list {
 				list[i].Defaults = settings.Defaults(list[i].ID)
@@ -224,8 +227,9 @@ func (s *stage) connect() {
 		DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }}})
 	ours, theirs := net.Pipe()
 	s.conn, s.served, s.read = ours, make(chan error, 1), make(chan struct{})
-	testgo.Go(s, func() { s.served <- s.server.Serve(s.Context(), theirs) }) // disconnect waits
-	testgo.Go(s, func() { s.listen(ours, s.read) })                          // ends with the connection; disconnect waits
+	server, served := s.server, s.served                                 // a test may put others in their places
+	testgo.Go(s, func() { served <- server.Serve(s.Context(), theirs) }) // disconnect waits
+	testgo.Go(s, func() { s.listen(ours, s.read) })                      // ends with the connection; disconnect waits
 }
 
 // guest is a second client, who takes all at once.

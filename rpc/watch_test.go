@@ -31,6 +31,9 @@ func TestWatchBySlowClient(t *testing.T) {
 		sessions := s.group.For(session.Operator)
 		const n = 5000
 		for i := range n {
+			if i == 1 {
+				synctest.Wait() // the first one is on its way to the client before the others come
+			}
 			_, err := sessions.Create(s.Context(), session.Session{Title: fmt.Sprint(i), Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}})
 			if err != nil {
 				s.Fatal(err)

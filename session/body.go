@@ -468,13 +468,30 @@ type Verdict struct {
 	By      string `json:"by"`
 
 	Grant *tool.Grant `json:"grant,omitempty"` // that the answer gives. An older daemon wrote AllowSession without one, for the tool
+
+	// Denial is the standing denial that the answer gives. It has a member of its own because an older daemon takes each Grant for an
+	// approval.
+	Denial *tool.Grant `json:"denial,omitempty"`
 }
 
-// granted is the grant that a verdict gives, if it gives one. Its id is that of the question.
+// NewVerdict is a verdict with the standing answer that it gives; nil: it gives none.
+func NewVerdict(confirm, name string, action Action, by string, standing *tool.Grant) Verdict {
+	v := Verdict{Confirm: confirm, Tool: name, Action: action, By: by}
+	if standing != nil && standing.Deny {
+		v.Denial = standing
+	} else {
+		v.Grant = standing
+	}
+	return v
+}
+
+// granted is the standing answer that a verdict gives, if it gives one. Its id is that of the question.
 func (v Verdict) granted() (tool.Grant, bool) {
 	switch {
 	case v.Grant != nil:
 		return *v.Grant, true
+	case v.Denial != nil:
+		return *v.Denial, true
 	case v.Action == AllowSession:
 		return tool.Grant{ID: v.Confirm, Scope: tool.ToolScope, Tool: v.Tool, Text: "All calls of " + v.Tool}, true
 	}

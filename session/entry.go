@@ -1,8 +1,10 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -25,7 +27,7 @@ var bodies = map[string]func([]byte) (Body, error){
 	"tool_start":   readBody[ToolStart],
 	"tool_end":     readBody[ToolEnd],
 	"turn_start":   readBody[TurnStart],
-	"block":        readBody[Sealed],
+	"block":        readSealed,
 	"message_end":  readBody[MessageEnd],
 	"retry":        readBody[Retry],
 	"setting":      readBody[Setting],
@@ -39,6 +41,12 @@ var bodies = map[string]func([]byte) (Body, error){
 	"turn_end":     readBody[TurnEnd],
 	"reserved":     readBody[Reserved],
 	"settled":      readBody[Settled],
+}
+
+func readSealed(data []byte) (Body, error) {
+	var s Sealed
+	err := s.UnmarshalJSON(data)
+	return s, err
 }
 
 func readBody[B Body](data []byte) (Body, error) {
@@ -92,13 +100,42 @@ func member(object []byte, name string, value []byte) []byte {
 	return append(out, '}')
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote; a kind that this build does not know is an error, since a view without
-// it would be wrong.
-func (e *Entry) UnmarshalJSON(data []byte) error {
-	var w wireEntry
+// cut takes the last member off an object that [member] wrote, without a look at its value. Of another object, it may return something
+// that is no JSON: then the whole has to be read.
+func cut(object []byte, name string) (head, value []byte, ok bool) {
+	before, value, ok := bytes.Cut(object, []byte(`,"`+name+`":`)) // never within a string, where a quote has a backslash
+	if !ok || len(value) == 0 || value[len(value)-1] != '}' {
+		return nil, nil, false
+	}
+	return append(slices.Clip(before), '}'), value[:len(value)-1], true
+}
+
+// inParts reads an object whose last member is read by itself, where it stands last. So encoding/json walks a long value once for itself,
+// and not once more for each object around it.
+func inParts[W any](data []byte, name string, last func(*W) *json.RawMessage, read func(W) error) error {
+	if head, value, ok := cut(data, name); ok {
+		var w W
+		if json.Unmarshal(head, &w) == nil && *last(&w) == nil {
+			*last(&w) = value
+			if read(w) == nil {
+				return nil
+			}
+		}
+	}
+	var w W
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
+	return read(w)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote; a kind that this build does not know is an error, since a view without
+// it would be wrong.
+func (e *Entry) UnmarshalJSON(data []byte) error {
+	return inParts(data, "body", func(w *wireEntry) *json.RawMessage { return &w.Body }, e.read)
+}
+
+func (e *Entry) read(w wireEntry) error {
 	read, ok := bodies[w.Kind]
 	if !ok {
 		return fmt.Errorf("entry of unknown kind %q", w.Kind)
@@ -134,10 +171,10 @@ func (s Sealed) encode() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (s *Sealed) UnmarshalJSON(data []byte) error {
-	var w wireSealed
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
-	}
+	return inParts(data, "block", func(w *wireSealed) *json.RawMessage { return &w.Block }, s.read)
+}
+
+func (s *Sealed) read(w wireSealed) error {
 	block, err := provider.UnmarshalBlock(w.Block)
 	if err != nil {
 		return err

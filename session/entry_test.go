@@ -1,8 +1,10 @@
 package session_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,5 +164,50 @@ func TestServedOfOlderLogs(t *testing.T) {
 	var start session.TurnStart
 	if err := json.Unmarshal([]byte(`{"model":{"provider":"a","id":"b"},"reasoning":{}}`), &start); err != nil || start.Payer != nil {
 		t.Errorf("%+v, %v", start.Payer, err)
+	}
+}
+
+// An entry is read in one pass where its members stand as they are written, and in any other layout too.
+func TestEntryLayouts(t *testing.T) {
+	const text = `,"body":{"block":,"block":}`
+	block := session.Sealed{Message: storetest.MsgA, Number: 3, Block: provider.Text{Text: text}}
+	want := session.Entry{Seq: 1, Time: 2, Turn: storetest.TurnA, Body: block}
+	written, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := `{"block":{"type":"text","text":` + string(shown) + `},"number":3,"message_id":"` + string(storetest.MsgA) + `"}`
+	outer := `{"body":` + inner + `,"kind":"block","turn_id":"` + string(storetest.TurnA) + `","ts":2,"seq":1}`
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, written, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{
+		"as written":          string(written),
+		"indented":            indented.String(),
+		"in another order":    outer,
+		"body before the end": `{"seq":1,"ts":2,"turn_id":"` + string(storetest.TurnA) + `","body":` + inner + `,"kind":"block"}`,
+	} {
+		var got session.Entry
+		if err := got.UnmarshalJSON([]byte(data)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+	}
+	for cut := range written {
+		if err := new(session.Entry).UnmarshalJSON(written[:cut]); err == nil {
+			t.Errorf("it reads %q", written[:cut])
+		}
+	}
+	for _, data := range []string{string(written) + "}", strings.Replace(string(written), `"block"`, `"unknown"`, 1), `{"ts":1,"kind":"block","body":}`} {
+		if err := new(session.Entry).UnmarshalJSON([]byte(data)); err == nil {
+			t.Errorf("it reads %q", data)
+		}
 	}
 }

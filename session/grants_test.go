@@ -39,4 +39,13 @@ func TestViewGrants(t *testing.T) {
 	if before[0].ID != "1" { // it is shared with clients
 		t.Error("a list that was given away has changed")
 	}
+	denial := tool.Grant{ID: "6", Text: "All calls of write", Scope: tool.ToolScope, Tool: "write", Deny: true}
+	verdict := session.NewVerdict("6", "write", session.Deny, "client", &denial)
+	if verdict.Grant != nil {
+		t.Error("an older daemon takes the denial for an approval")
+	}
+	apply(verdict)
+	if diff := cmp.Diff([]tool.Grant{prefix, denial}, v.Grants); diff != "" {
+		t.Error(diff)
+	}
 }

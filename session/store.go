@@ -17,6 +17,11 @@ type Store interface {
 	// Ledger returns what model calls used. It reads nothing, and never fails.
 	Ledger() Ledger
 
+	// Forget removes what is kept of an owner besides sessions: the stamps of requests, and the owner's part of the ledger. It is
+	// durable on return. The caller has deleted the owner's sessions, and sees to it that nobody acts for the owner meanwhile. The
+	// error is ErrOwner for the Operator, and while the owner has sessions.
+	Forget(ctx context.Context, owner Owner) error
+
 	// Close writes what waits and closes the store. Every later call returns ErrClosed.
 	Close() error
 }
@@ -235,6 +240,7 @@ var (
 	ErrExists   = errors.New("session exists already")
 	ErrClosed   = errors.New("store is closed")
 	ErrCursor   = errors.New("unknown cursor")
+	ErrOwner    = errors.New("the owner has sessions, or is the operator")
 
 	// ErrReadOnly says that nothing can be written for now: the disk is full or failed. Reading works.
 	ErrReadOnly = errors.New("store is read-only: the disk is full or failing")

@@ -47,7 +47,8 @@ type (
 		Origin    Origin            `json:"origin"`
 		Parts     []approval.Part   `json:"parts"` // all that the answer is about; empty where they are above the limit
 		Actions   []session.Action  `json:"actions"`
-		Grants    []tool.Grant      `json:"grants"`          // that an answer can give, the narrowest first
+		Grants    []tool.Grant      `json:"grants"`          // that an approval can give, the narrowest first
+		Denials   []tool.Grant      `json:"denials"`         // that a denial can give, the narrowest first
 		Limit     int               `json:"limit,omitempty"` // bytes; the parts have more, so that the call can only be denied
 		Until     int64             `json:"until,omitempty"` // Unix milliseconds: silence is a no from then on; 0: the turn is parked until somebody answers
 	}

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -51,7 +52,7 @@ type Compaction struct {
 }
 
 // likelySummary stands for the text of a summary, which nobody knows yet.
-var likelySummary = strings.Repeat("A summary of the turns. ", 150)
+var likelySummary = sync.OnceValue(func() string { return strings.Repeat("A summary of the turns. ", 150) })
 
 // New copies what a quote needs. It is for the goroutine of the session.
 func New(s Source) *Draft {
@@ -90,7 +91,7 @@ func New(s Source) *Draft {
 		d.counted.Thinking = thinking(s.View, a.turn, back) + d.loop
 	}
 	if p := s.Compact; p != nil {
-		c := session.Compaction{Upto: p.Upto, Summary: likelySummary + p.Verbatim, Pinned: s.Pinned, Model: ref}
+		c := session.Compaction{Upto: p.Upto, Summary: likelySummary() + p.Verbatim, Pinned: s.Pinned, Model: ref}
 		d.compacted, d.passage = s.Request(s.View.With(c)), p
 	}
 	return d

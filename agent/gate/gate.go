@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
 	"time"
@@ -21,11 +22,14 @@ type Gate struct {
 	day        account
 	unattended account
 	change     session.BudgetChange // since the last reservation
+	purses     map[session.Owner]*purse
+
+	quotas Quotas // of users
 }
 
-// New returns a gate at which nothing was spent so far.
-func New(l Limits, now func() time.Time) *Gate {
-	return &Gate{now: now, running: make(map[*Pass]bool), today: session.DayOf(now()),
+// New returns a gate at which nothing was spent so far. The zero Quotas bound nothing.
+func New(l Limits, q Quotas, now func() time.Time) *Gate {
+	return &Gate{now: now, quotas: q, purses: make(map[session.Owner]*purse), running: make(map[*Pass]bool), today: session.DayOf(now()),
 		day:        account{limit: session.LimitDay, most: l.Day},
 		unattended: account{limit: session.LimitUnattended, most: l.Unattended}}
 }
@@ -50,6 +54,7 @@ func (g *Gate) Today() session.Day {
 
 // Call is a model call that is about to be made.
 type Call struct {
+	Owner    session.Owner // whose session it is
 	Provider provider.Provider
 	Model    session.ModelRef
 	Level    provider.Level
@@ -76,11 +81,17 @@ type Pass struct {
 	// Guarded by the gate's lock.
 	held    provider.Money // the cost of usage
 	most    provider.Money // what it may cost at most
+	quota   *held          // of its owner; nil: there is no quota
 	settled bool
 }
 
-// Enter reserves what a call may cost. Error: *Full.
-func (g *Gate) Enter(c Call) (*Pass, error) {
+// Enter reserves what a call may cost, and what it may use of its owner's quota. It may read the ledger. Errors: *Full, *Exceeded, and those
+// of Quotas.Used.
+func (g *Gate) Enter(ctx context.Context, c Call) (*Pass, error) {
+	purse, err := g.purseOf(ctx, c.Owner)
+	if err != nil {
+		return nil, err
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.turnLocked()
@@ -100,7 +111,11 @@ func (g *Gate) Enter(c Call) (*Pass, error) {
 			return nil, &Full{a.spending(cost), true}
 		}
 	}
-	p := &Pass{gate: g, sum: c.Sum, provider: c.Provider, allowed: c.Allowed, first: cost, usage: c.Usage, own: new(reservation), held: cost, most: most,
+	quota, err := purse.reserve(g.today, amountOf(c.Usage), amountOf(c.Usage).most(amountOf(c.Most)))
+	if err != nil {
+		return nil, err
+	}
+	p := &Pass{gate: g, quota: quota, sum: c.Sum, provider: c.Provider, allowed: c.Allowed, first: cost, usage: c.Usage, own: new(reservation), held: cost, most: most,
 		Reserved: session.Reserved{Day: g.today, Model: c.Model, Level: c.Level, Payer: c.Payer, Purpose: c.Purpose, Usage: reserved}}
 	g.running[p] = true
 	if g.change != (session.BudgetChange{}) {
@@ -137,6 +152,9 @@ func (p *Pass) Fits(c Call) bool {
 	if r.Day != p.gate.Today() {
 		return false
 	}
+	if p.quota != nil && !p.Covers(c.Usage) {
+		return false
+	}
 	samePayer := r.Payer == c.Payer || r.Payer != nil && c.Payer != nil && *r.Payer == *c.Payer
 	return r.Model == c.Model && r.Level == c.Level && r.Purpose == c.Purpose && samePayer && costOf(c.Usage) <= costOf(p.usage) && costOf(c.Most) <= costOf(r.Usage)
 }
@@ -145,9 +163,20 @@ func (p *Pass) Fits(c Call) bool {
 func (p *Pass) Others() budget.Used { return p.sum.without(p.own) }
 
 // Covers reports whether a call has used no more than it probably would.
-func (p *Pass) Covers(used provider.Usage) bool { return costOf(used) <= costOf(p.usage) }
+func (p *Pass) Covers(used provider.Usage) bool {
+	if costOf(used) > costOf(p.usage) {
+		return false
+	}
+	if p.quota == nil {
+		return true
+	}
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	return p.quota.amount.most(amountOf(used)) == p.quota.amount
+}
 
-// Extend says that a call which runs uses more than it probably would. more reports whether Reserved has changed. The error is *Full if
+// Extend says that a call which runs uses more than it probably would. more reports whether Reserved has changed. The error is *Exceeded if
+// the quota of the owner has no room for that, and *Full if
 // the call has to end, because a limit has no room for that: others have used it up, and all together would spend more than the limit
 // and what this call probably used when it began.
 func (p *Pass) Extend(usage provider.Usage) (more bool, err error) {
@@ -159,6 +188,11 @@ func (p *Pass) Extend(usage provider.Usage) (more bool, err error) {
 	for _, a := range g.accounts() {
 		if !p.allowed && !p.settled && a.most > 0 && a.spent+a.held+by > a.most+a.raised+p.first {
 			return false, &Full{a.spending(0), false}
+		}
+	}
+	if !p.settled {
+		if err := p.quota.extend(g.today, amountOf(usage)); err != nil {
+			return false, err
 		}
 	}
 	p.usage, p.Reserved.Budgets = usage, nil
@@ -189,6 +223,7 @@ func (p *Pass) Settle(used provider.Usage) {
 	delete(g.running, p)
 	p.sum.settle(p.own, used)
 	g.turnLocked()
+	p.quota.settle(amountOf(used))
 	g.holdLocked(p, -p.held)
 	cost := costOf(used)
 	g.unattended.spent += cost
@@ -258,9 +293,58 @@ func (g *Gate) holdLocked(p *Pass, by provider.Money) {
 	}
 }
 
-func costOf(u provider.Usage) provider.Money {
-	if u.Cost == nil {
-		return 0
+// purseOf finds the purse of an owner, nil if the owner has no quota. The first time, it reads what was used before; then no call of the owner
+// runs, because each has to pass here.
+func (g *Gate) purseOf(ctx context.Context, owner session.Owner) (*purse, error) {
+	if g.quotas.Of == nil || owner == session.Operator {
+		return nil, nil
 	}
-	return u.Cost.Amount
+	g.mu.Lock()
+	p, known := g.purses[owner]
+	g.turnLocked()
+	today := g.today
+	g.mu.Unlock()
+	if known {
+		return p, nil
+	}
+	p, err := g.quotas.load(ctx, owner, today)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if other, known := g.purses[owner]; known { // another call was faster, and what it used may be in both
+		return other, nil
+	}
+	g.purses[owner] = p
+	return p, nil
+}
+
+// Bounded reports whether the calls of an owner have a quota, so that each must say what it may use at most.
+func (g *Gate) Bounded(owner session.Owner) bool {
+	return g.quotas.Of != nil && owner != session.Operator && g.quotas.Of(owner) != (Quota{})
+}
+
+// Room reports whether an owner's quota has room for a call of so many tokens. Calls that run do not count: they may use less than they have
+// reserved. Error: *Exceeded, and those of Quotas.Used.
+func (g *Gate) Room(ctx context.Context, owner session.Owner, tokens int) error {
+	p, err := g.purseOf(ctx, owner)
+	if p == nil || err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.turnLocked()
+	err = p.room(g.today, amount{tokens, 1})
+	if e, ok := errors.AsType[*Exceeded](err); ok && e.Busy {
+		return nil
+	}
+	return err
+}
+
+// Forget drops what an owner has used. None of the owner's calls runs.
+func (g *Gate) Forget(owner session.Owner) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.purses, owner)
 }

@@ -41,7 +41,7 @@ func callOf(usd float64) Call {
 
 func enter(t *testing.T, g *Gate, usd float64) *Pass {
 	t.Helper()
-	p, err := g.Enter(callOf(usd))
+	p, err := g.Enter(t.Context(), callOf(usd))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func enter(t *testing.T, g *Gate, usd float64) *Pass {
 // refused expects that a limit has no room for a call.
 func refused(t *testing.T, g *Gate, usd float64, limit session.SpendingLimit) *Full {
 	t.Helper()
-	_, err := g.Enter(callOf(usd))
+	_, err := g.Enter(t.Context(), callOf(usd))
 	full, ok := errors.AsType[*Full](err)
 	if !ok || full.Limit != limit || full.Next != provider.MoneyOf(usd) {
 		t.Fatalf("a call of %v USD: %v, want %s", usd, err, limit)
@@ -70,7 +70,7 @@ func used(t *testing.T, g *Gate, day, unattended float64) {
 }
 
 func TestRoom(t *testing.T) {
-	g := New(limits(2, 3), noon().now)
+	g := New(limits(2, 3), Quotas{}, noon().now)
 	first := enter(t, g, 1.5)
 	refused(t, g, 0.6, session.LimitDay)
 	enter(t, g, 0.5).Leave()
@@ -85,18 +85,18 @@ func TestRoom(t *testing.T) {
 	enter(t, g, 0) // of a model without a price
 	c := callOf(5)
 	c.Allowed = true
-	if _, err := g.Enter(c); err != nil {
+	if _, err := g.Enter(t.Context(), c); err != nil {
 		t.Errorf("a call that a person allowed: %v", err)
 	}
 	used(t, g, 7, 7)
-	if g := New(Limits{}, noon().now); len(g.Budgets()) != 0 || enter(t, g, 1e6) == nil {
+	if g := New(Limits{}, Quotas{}, noon().now); len(g.Budgets()) != 0 || enter(t, g, 1e6) == nil {
 		t.Error("a gate without limits has one")
 	}
 }
 
 // The calls that run may exceed a limit together by what one of them reserved first, and not by more.
 func TestExtend(t *testing.T) {
-	g := New(limits(2, 0), noon().now)
+	g := New(limits(2, 0), Quotas{}, noon().now)
 	a, b := enter(t, g, 1), enter(t, g, 0.5)
 	if _, err := a.Extend(cost(2)); err != nil { // 2.5 of 2: by no more than 1
 		t.Error(err)
@@ -132,10 +132,10 @@ func TestExtend(t *testing.T) {
 }
 
 func TestSettleOnce(t *testing.T) {
-	g, sum := New(limits(2, 2), noon().now), NewSum(cost(5))
+	g, sum := New(limits(2, 2), Quotas{}, noon().now), NewSum(cost(5))
 	c := callOf(1)
 	c.Sum = sum
-	p, err := g.Enter(c)
+	p, err := g.Enter(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestSettleOnce(t *testing.T) {
 // A call counts for the day on which it began. A new day begins with nothing; the other limit knows no days.
 func TestDays(t *testing.T) {
 	at := noon()
-	g := New(limits(2, 4), at.now)
+	g := New(limits(2, 4), Quotas{}, at.now)
 	enter(t, g, 1).Settle(cost(1))
 	over := enter(t, g, 1)
 	g.Raise(session.LimitDay, provider.MoneyOf(5))
@@ -183,7 +183,7 @@ func TestDays(t *testing.T) {
 
 func TestRaise(t *testing.T) {
 	at := noon()
-	g := New(limits(1, 1), at.now)
+	g := New(limits(1, 1), Quotas{}, at.now)
 	enter(t, g, 1).Settle(cost(1))
 	if g.Raise("max_turn_cost", 1) {
 		t.Error("a limit of turns was raised")
@@ -206,7 +206,7 @@ func TestRaise(t *testing.T) {
 
 // A person who writes empties the other limit, with what it was raised by. Raises from then on count.
 func TestAttend(t *testing.T) {
-	g := New(limits(0, 1), noon().now)
+	g := New(limits(0, 1), Quotas{}, noon().now)
 	g.Raise(session.LimitUnattended, provider.MoneyOf(1))
 	running := enter(t, g, 0.5)
 	enter(t, g, 1.5).Settle(cost(1.5))
@@ -228,12 +228,12 @@ func TestAttend(t *testing.T) {
 func TestRestore(t *testing.T) {
 	b := session.Budgets{Day: provider.MoneyOf(2), Unattended: provider.MoneyOf(3), RaisedDay: provider.MoneyOf(1.5), RaisedOn: "2026-11-23",
 		RaisedUnattended: provider.MoneyOf(2)}
-	g := New(limits(1, 2), noon().now)
+	g := New(limits(1, 2), Quotas{}, noon().now)
 	g.Restore(b)
 	enter(t, g, 0.5).Leave()
 	refused(t, g, 0.6, session.LimitDay)
 	b.RaisedOn = "2026-11-22"
-	g = New(limits(1, 2), noon().now)
+	g = New(limits(1, 2), Quotas{}, noon().now)
 	g.Restore(b)
 	if full := refused(t, g, 0.1, session.LimitDay); full.Most != provider.MoneyOf(1) {
 		t.Errorf("what was raised yesterday counts today: %+v", full)
@@ -243,7 +243,7 @@ func TestRestore(t *testing.T) {
 // Many goroutines make calls that take more and less than they reserved. The limit is exceeded by at most one reservation.
 func TestParallel(t *testing.T) {
 	const most, first = 10.0, 0.25
-	g, sum := New(limits(most, 100), noon().now), NewSum(provider.Usage{})
+	g, sum := New(limits(most, 100), Quotas{}, noon().now), NewSum(provider.Usage{})
 	var calls atomic.Int32
 	var all []<-chan struct{}
 	for i := range 32 {
@@ -252,7 +252,7 @@ func TestParallel(t *testing.T) {
 			for range 50 {
 				c := callOf(first)
 				c.Sum = sum
-				p, err := g.Enter(c)
+				p, err := g.Enter(t.Context(), c)
 				if err != nil {
 					continue
 				}
@@ -293,54 +293,54 @@ func atMost(probably, most float64) Call {
 // A call waits for others if all of them could exceed a limit by more than the largest reservation. Alone it never waits.
 func TestBusy(t *testing.T) {
 	at := noon()
-	g := New(limits(10, 0), at.now)
-	a, err := g.Enter(atMost(0.5, 6))
+	g := New(limits(10, 0), Quotas{}, at.now)
+	a, err := g.Enter(t.Context(), atMost(0.5, 6))
 	if err != nil || costOf(a.Reserved.Usage) != provider.MoneyOf(6) {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	b, err := g.Enter(atMost(0.5, 12)) // 6 of 10, and a reservation
+	b, err := g.Enter(t.Context(), atMost(0.5, 12)) // 6 of 10, and a reservation
 	if err != nil {
 		t.Fatal(err)
 	}
 	used(t, g, 1, 0)
-	_, err = g.Enter(atMost(0.5, 5))
+	_, err = g.Enter(t.Context(), atMost(0.5, 5))
 	if full, ok := errors.AsType[*Full](err); !ok || !full.Busy || full.Next != provider.MoneyOf(0.5) {
 		t.Errorf("a third call: %v", err)
 	}
-	c, err := g.Enter(atMost(0.5, 4))
+	c, err := g.Enter(t.Context(), atMost(0.5, 4))
 	if err != nil {
 		t.Errorf("6 and 4 of 10, and a reservation: %v", err)
 	}
 	for usd, busy := range map[float64]bool{9: true, 11: false} { // with and without the others
-		_, err = g.Enter(callOf(usd))
+		_, err = g.Enter(t.Context(), callOf(usd))
 		if full, ok := errors.AsType[*Full](err); !ok || full.Busy != busy {
 			t.Errorf("a call that probably costs %v: %+v", usd, full)
 		}
 	}
-	if _, err := g.Enter(atMost(0, 0)); err != nil {
+	if _, err := g.Enter(t.Context(), atMost(0, 0)); err != nil {
 		t.Errorf("a call of a model without a price: %v", err)
 	}
 	a.Settle(cost(6))
 	b.Leave()
 	c.Leave()
-	if _, err := g.Enter(atMost(4, 100)); err != nil {
+	if _, err := g.Enter(t.Context(), atMost(4, 100)); err != nil {
 		t.Errorf("a call alone: %v", err)
 	}
 	allowed := atMost(1, 50)
 	allowed.Allowed = true
-	if _, err := g.Enter(allowed); err != nil {
+	if _, err := g.Enter(t.Context(), allowed); err != nil {
 		t.Errorf("a call that a person allowed: %v", err)
 	}
 	at.at = at.at.Add(24 * time.Hour) // reservations of yesterday do not count for the limit of today
-	if _, err := g.Enter(atMost(1, 50)); err != nil {
+	if _, err := g.Enter(t.Context(), atMost(1, 50)); err != nil {
 		t.Error(err)
 	}
 }
 
 // Extend changes the reservation only if a call uses more than it could.
 func TestExtendReserved(t *testing.T) {
-	g := New(limits(10, 0), noon().now)
-	p, err := g.Enter(atMost(1, 2))
+	g := New(limits(10, 0), Quotas{}, noon().now)
+	p, err := g.Enter(t.Context(), atMost(1, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,13 +359,13 @@ func TestExtendReserved(t *testing.T) {
 // Calls that cost up to their reservation, which nobody sees before their end, exceed the limit together by at most one reservation.
 func TestParallelHidden(t *testing.T) {
 	const most, reserved = 10.0, 1.0
-	g := New(limits(most, 0), noon().now)
+	g := New(limits(most, 0), Quotas{}, noon().now)
 	var all []<-chan struct{}
 	for i := range 64 {
 		all = append(all, testgo.Go(t, func() {
 			rng := rand.New(rand.NewPCG(2, uint64(i)))
 			for range 50 {
-				p, err := g.Enter(atMost(0.05, reserved))
+				p, err := g.Enter(t.Context(), atMost(0.05, reserved))
 				if err != nil {
 					continue
 				}

@@ -20,7 +20,23 @@ type Full struct {
 	Busy bool // only because of the calls that run: there may be room when they have ended
 }
 
+// WithoutAmounts is f without what is allowed and spent.
+func (f *Full) WithoutAmounts() *Full {
+	return &Full{session.Spending{Limit: f.Limit, Next: f.Next}, f.Busy}
+}
+
+// UsedUp says that a limit ends a call that runs.
+func (f *Full) UsedUp() string {
+	if f.Most == 0 {
+		return fmt.Sprintf("the operator's limit %s for all sessions is used up", f.Limit)
+	}
+	return fmt.Sprintf("the limit %s of %v %s is used up", f.Limit, f.Most.Units(), provider.USD)
+}
+
 func (f *Full) Error() string {
+	if f.Most == 0 {
+		return fmt.Sprintf("the operator's limit %s for all sessions has no room for this call", f.Limit)
+	}
 	if f.Busy {
 		return fmt.Sprintf("%s of %v %s has no room until other calls end: %v are spent or reserved", f.Limit, f.Most.Units(), provider.USD, f.Used.Units())
 	}
@@ -45,4 +61,11 @@ func (a *account) spending(next provider.Money) session.Spending {
 // room reports whether a call fits that may cost next. A call that costs nothing always fits.
 func (a *account) room(next provider.Money) bool {
 	return a.most == 0 || next == 0 || a.spent+a.held+next <= a.most+a.raised
+}
+
+func costOf(u provider.Usage) provider.Money {
+	if u.Cost == nil {
+		return 0
+	}
+	return u.Cost.Amount
 }

@@ -42,7 +42,7 @@ var needed = map[string][]string{
 // forgoes reports whether a model's thinking need not go back.
 func forgoes(m provider.Model) bool {
 	switch m.API {
-	case "responses", "ollama":
+	case "responses", "ollama", "cohere":
 		return true
 	case "messages": // with a budget a loop of tools has to begin with thinking (docs: extended-thinking)
 		return m.Thinking.Control != provider.ControlBudget && !slices.Contains(needed[m.API], m.Dialect)

@@ -51,7 +51,7 @@ func (p *program) authCommand() *cobra.Command {
 	cmd.AddCommand(set, logout,
 		&cobra.Command{
 			Use:   "login PROVIDER",
-			Short: "Log in to a plan: copilot, chatgpt",
+			Short: "Log in to a plan (copilot, chatgpt) or to an MCP server (mcp:NAME)",
 			Args:  cobra.ExactArgs(1),
 			RunE:  p.onDaemon(func(link *door.Link, args []string) error { return p.logIn(link, args[0]) }),
 		},
@@ -103,8 +103,11 @@ func (p *program) person(link *door.Link) welcome.Person {
 	}
 }
 
-// askKey reads a provider's key and stores it. name is that of a further key; empty: the first.
+// askKey reads a provider's key and stores it. name is that of a further key; empty: the first. It asks for no key that nobody takes.
 func (p *program) askKey(ctx context.Context, link *door.Link, provider, name string) error {
+	if err := link.Call("models/list", present("provider", provider), nil); err != nil {
+		return err // there is no such provider
+	}
 	key, err := p.readKey(ctx, provider)
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func (p *program) execute(ctx context.Context, args []string) error {
 	dir := p.getenv(profileVariable)
 	if dir == "" {
 		runtime.MemProfileRate = 0 // else Go keeps a record of each stack that it ever sampled an allocation of, for nobody
-		return root.ExecuteContext(ctx)
+		return exclusive(root.ExecuteContext(ctx))
 	}
 	name := root.Name()
 	if cmd, _, err := root.Find(args); err == nil {
@@ -86,7 +86,7 @@ func (p *program) execute(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(root.ExecuteContext(ctx), end())
+	return errors.Join(exclusive(root.ExecuteContext(ctx)), end())
 }
 
 // command is the root with the command that the arguments begin with, or with all where they begin otherwise.
@@ -114,8 +114,8 @@ func (p *program) command(args []string) *cobra.Command {
 	}{
 		{"stdio", p.stdioCommand}, {"acp", p.acpCommand}, {"serve", p.serveCommand}, {"prompt", p.promptCommand}, {"chat", p.chatCommand},
 		{"ask", p.askCommand}, {"append", p.appendCommand}, {"continue", p.continueCommand}, {"resume", p.resumeCommand},
-		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"parked", p.parkedCommand}, {"usage", p.usageCommand}, {"quote", p.quoteCommand}, {"auth", p.authCommand}, {"sim", p.simCommand},
-		{"status", p.statusCommand}, {"stop", p.stopCommand}, {"restart", p.restartCommand}, {"service", p.serviceCommand}, {"doctor", p.doctorCommand}, {"schema", p.schemaCommand},
+		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"parked", p.parkedCommand}, {"usage", p.usageCommand}, {"quote", p.quoteCommand}, {"auth", p.authCommand}, {"token", p.tokenCommand}, {"admin", p.adminCommand}, {"audit", p.auditCommand}, {"sim", p.simCommand},
+		{"status", p.statusCommand}, {"stop", p.stopCommand}, {"restart", p.restartCommand}, {"service", p.serviceCommand}, {"doctor", p.doctorCommand}, {"schema", p.schemaCommand}, {"conformance", p.conformanceCommand},
 		{"version", p.versionCommand}, {"daemon", p.daemonCommand},
 	}
 	for _, c := range commands {
@@ -128,6 +128,8 @@ func (p *program) command(args []string) *cobra.Command {
 		root.AddCommand(c.build())
 	}
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		complete(root, "log-level", "debug", "info", "warn", "error")
+		complete(root, "log-format", "text", "json")
 		p.completeAll(root)
 	}
 	return root

@@ -38,7 +38,7 @@ func (p *program) modelsCommand() *cobra.Command {
 				_, err := p.out.Write(append(shown, '\n'))
 				return err
 			}
-			err := errors.Join(models.Table(p.out, shown), models.Changes(p.errOut, answer))
+			err := errors.Join(models.Table(p.out, shown), models.Missing(p.errOut, answer), models.Changes(p.errOut, answer))
 			failed, wrong := models.Refreshed(p.errOut, answer)
 			if err = errors.Join(err, wrong); err == nil && failed {
 				err = errReported

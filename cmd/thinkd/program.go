@@ -192,23 +192,18 @@ func meant(cmd *cobra.Command, name, before string) string {
 	return "\n\nDid you mean this?\n\t" + before + strings.Join(list, "\n\t"+before) + "\n"
 }
 
-// completeAll lets shells complete the flags and arguments of a command, and of those below it, that name what the daemon lists.
+// completeAll lets shells complete the flags and arguments of a command, and of those below it, that name what thinkd can list.
 func (p *program) completeAll(cmd *cobra.Command) {
 	values := func(kind completion.Kind) cobra.CompletionFunc {
 		return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			link, _, err := p.options.Connect(cmd.Context())
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveError
-			}
-			defer link.Close()
-			list, err := completion.Values(kind, link.Call)
+			list, err := completion.List(cmd.Context(), kind, p.options)
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveError
 			}
 			return list, cobra.ShellCompDirectiveNoFileComp
 		}
 	}
-	for _, flag := range []string{"model", "session", "agent", "provider"} {
+	for _, flag := range []string{"model", "session", "agent", "provider", "vendor"} {
 		if cmd.Flags().Lookup(flag) != nil {
 			if err := cmd.RegisterFlagCompletionFunc(flag, values(completion.Of(flag))); err != nil {
 				panic(err) // the flag has other values already
@@ -222,10 +217,13 @@ func (p *program) completeAll(cmd *cobra.Command) {
 		find, several := values(kind), strings.HasSuffix(cmd.Use, "...")
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 && !several {
-				return nil, cobra.ShellCompDirectiveDefault
+				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return find(cmd, args, word)
 		}
+	}
+	if cmd.ValidArgsFunction == nil && !strings.Contains(cmd.Use, "FILE") && !strings.Contains(cmd.Use, "COMMAND") {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	for _, c := range cmd.Commands() {
 		p.completeAll(c)
@@ -237,4 +235,17 @@ func complete(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // there is no such flag
 	}
+}
+
+// exclusive says cobra's error for flags that exclude each other in words that name the flags.
+func exclusive(err error) error {
+	if err == nil {
+		return nil
+	}
+	_, flags, found := strings.Cut(err.Error(), "are set none of the others can be; [")
+	flags, whole := strings.CutSuffix(flags, "] were all set")
+	if !found || !whole {
+		return err
+	}
+	return errors.New("--" + strings.Join(strings.Fields(flags), " and --") + " cannot be used together: leave one out")
 }

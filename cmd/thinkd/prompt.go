@@ -4,16 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/files"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/mediatype"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
@@ -41,6 +39,7 @@ type privacyFlags struct {
 // add gives a command the flags. It has --session already: a session keeps what it was made with.
 func (f *privacyFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.storage, "thinking-storage", "", "`WHAT` a new session keeps of thinking: full, opaque, none")
+	complete(cmd, "thinking-storage", provider.ThinkingStorage("").Words()...)
 	cmd.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "keep a new session in memory only")
 	cmd.MarkFlagsMutuallyExclusive("session", "thinking-storage")
 	cmd.MarkFlagsMutuallyExclusive("session", "ephemeral")
@@ -134,7 +133,7 @@ func (f promptFlags) asked() (map[string]any, error) {
 func (p *program) prompt(ctx context.Context, link *door.Link, f promptFlags, text string) error {
 	params := map[string]any{"text": text}
 	if len(f.files) > 0 {
-		content, err := attached(f.files, text)
+		content, err := files.Attached(f.files, text)
 		if err != nil {
 			return err
 		}
@@ -165,44 +164,4 @@ func (p *program) prompt(ctx context.Context, link *door.Link, f promptFlags, te
 	view := p.view(f.json)
 	view.Quiet, view.NoThinking = f.quiet, f.silent
 	return view.Turn(ctx, link, open, "session/prompt", params)
-}
-
-// maxFile bounds a file that is sent, in bytes. The daemon's own limit on messages is usually lower.
-const maxFile = 64 << 20
-
-// attached is a prompt with files: the files come first, as vendors advise.
-func attached(files []string, text string) (content provider.Blocks, err error) {
-	for _, path := range files {
-		data, err := readFile(path)
-		if err != nil {
-			return nil, err
-		}
-		name := filepath.Base(path)
-		content = append(content, provider.Media{Type: mediatype.OfFile(name, data), Name: name, Data: data})
-	}
-	if strings.TrimSpace(text) != "" {
-		content = append(content, provider.Text{Text: text})
-	}
-	return content, nil
-}
-
-// readFile reads a regular file of a bounded size.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a file", path)
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", path, info.Size(), int64(maxFile))
-	case info.Size() == 0:
-		return nil, fmt.Errorf("%s is empty", path)
-	}
-	return io.ReadAll(io.LimitReader(f, maxFile))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/files"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -72,7 +73,7 @@ func TestPromptFiles(t *testing.T) {
 		{[]string{file("empty", "")}, "x", "", "is empty"},
 		{[]string{plan + "x"}, "x", "", "no such file"},
 	} {
-		content, err := attached(test.files, test.text)
+		content, err := files.Attached(test.files, test.text)
 		if test.fault != "" {
 			if err == nil || !strings.Contains(err.Error(), test.fault) {
 				t.Errorf("%q: %v, want %q", test.files, err, test.fault)

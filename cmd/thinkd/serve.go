@@ -16,7 +16,7 @@ import (
 
 func (p *program) serveCommand() *cobra.Command {
 	var addr string
-	var rotate, printToken bool
+	var rotate, printToken, open bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve WebSocket clients and the page until stopped",
@@ -34,28 +34,50 @@ config, or behind_proxy = true. docs/serving.md shows how to connect through ssh
 			if rotate {
 				return p.rotateToken()
 			}
-			return p.options.Serve(cmd.Context(), addr, p.announcePage(printToken), p.notice)
+			page := &servedPage{p: p, printToken: printToken, open: open}
+			return errors.Join(p.options.Serve(cmd.Context(), addr, page.announce, p.notice), page.close())
 		},
 	}
 	cmd.Flags().StringVar(&addr, "listen", "127.0.0.1:7717", "`ADDR` to listen on; port 0 selects a free port")
+	cmd.Flags().BoolVar(&open, "open", false, "open the page in a browser: that of $BROWSER, or the user's default")
 	cmd.Flags().BoolVar(&printToken, "print-token", false, "print the address with the token into a pipe or a file as well")
 	cmd.Flags().BoolVar(&rotate, "rotate-token", false, "write a new token and exit; clients that used the old one are disconnected")
 	return cmd
 }
 
-// announcePage prints the address of the page: with the token if a person reads it, otherwise with the path of the token's file.
-func (p *program) announcePage(printToken bool) func(url string) error {
-	return func(url string) error {
-		address, _, found := strings.Cut(url, "#token=")
-		if !found || printToken || printable.IsTerminal(p.out) {
-			return p.announce(url)
-		}
-		dir, err := p.options.Data()
-		if err != nil {
-			return err
-		}
-		return p.announce(address + "\ntoken: " + network.TokenPath(dir))
+// servedPage is the page of a listener.
+type servedPage struct {
+	p          *program
+	printToken bool
+	open       bool         // in a browser
+	gone       func() error // removes what leads the browser there; nil: nothing does
+}
+
+// announce prints the address of the page: with the token if a person reads it, otherwise with the path of the token's file. A browser
+// that does not start is no reason to stop serving.
+func (s *servedPage) announce(url string) error {
+	dir, err := s.p.options.Data()
+	if err != nil {
+		return err
 	}
+	line := url
+	if address, _, found := strings.Cut(url, "#token="); found && !s.printToken && !printable.IsTerminal(s.p.out) {
+		line = address + "\ntoken: " + network.TokenPath(dir)
+	}
+	if err := s.p.announce(line); err != nil || !s.open {
+		return err
+	}
+	if s.gone, err = network.Browse(dir, url, s.p.getenv); err != nil {
+		s.p.notice(err.Error() + ". Open the address yourself")
+	}
+	return nil
+}
+
+func (s *servedPage) close() error {
+	if s.gone == nil {
+		return nil
+	}
+	return s.gone()
 }
 
 // rotateToken replaces the token. Listeners see it by themselves.

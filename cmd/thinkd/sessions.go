@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -13,9 +14,11 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/cmd/thinkd/doctor"
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/session/search"
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
@@ -37,7 +40,7 @@ the command then shows each change of a session in a line, until you interrupt i
 			if watch {
 				return p.watchSessions(link, limit)
 			}
-			w := p.table()
+			var list sessionPage
 			params := present("query", query, "cwd", cwd, "model_id", model)
 			params["archived"] = archived
 			for left := limit; left > 0; {
@@ -48,7 +51,7 @@ the command then shows each change of a session in a line, until you interrupt i
 					return err
 				}
 				if !asJSON {
-					page.print(w)
+					list.Sessions = append(list.Sessions, page.Sessions...)
 				} else if err := p.printLines(raw.Sessions); err != nil {
 					return err
 				}
@@ -58,7 +61,7 @@ the command then shows each change of a session in a line, until you interrupt i
 				}
 				params["cursor"] = page.Next
 			}
-			return w.Flush()
+			return list.print(p.out)
 		}),
 	}
 	cmd.Flags().StringVar(&query, "query", "", "only sessions whose title contains `TEXT`")
@@ -112,6 +115,7 @@ Thoughts are searched with --in thought. There is no index: a search reads the s
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object for each session, one per line")
 	cmd.Flags().StringSliceVar(&in, "in", nil, "only in these `PLACES`: title, prompt, thought, answer, tool")
+	complete(cmd, "in", search.Place("").Words()...)
 	cmd.Flags().StringVar(&cwd, "cwd", "", "only sessions with this working `DIR`")
 	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N` sessions")
 	return cmd
@@ -156,7 +160,7 @@ func (page foundPage) print(w io.Writer) error {
 			return err
 		}
 		for _, x := range f.Excerpts {
-			if _, err := fmt.Fprintf(w, "  %s: %s\n", x.In, x.Text); err != nil {
+			if _, err := fmt.Fprintln(w, printable.Wrap(fmt.Sprintf("  %s: %s", x.In, x.Text), printable.Columns(w), 2)); err != nil {
 				return err
 			}
 		}
@@ -185,11 +189,31 @@ type listedSession struct {
 // needs says in words what a session needs of a person. Of a parked turn and a held queue the status says it.
 var needs = map[string]string{"approval": ", needs approval", "answer": ", needs a tool result", "read": ", unread"}
 
-func (page sessionPage) print(w io.Writer) {
+// print writes a line for each session. On a terminal, it fits: the title comes before what may be cut off at the edge.
+func (page sessionPage) print(to io.Writer) error {
+	return page.printIn(to, printable.Columns(to))
+}
+
+// titleAt is the column in which titles begin on a terminal: behind an id and a time.
+const titleAt = 26 + 2 + len("2006-01-02 15:04") + 2
+
+// printIn is print for so many columns; 0: no terminal reads it.
+func (page sessionPage) printIn(to io.Writer, columns int) error {
+	var rows strings.Builder
+	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	for _, s := range page.Sessions {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s/%s\t%d tokens\t%v\t%s\n", s.ID, time.UnixMilli(s.Updated).Format("2006-01-02 15:04"),
-			s.Status+needs[s.Needs], s.Model.Provider, s.Model.ID, s.Usage.Input+s.Usage.Output, s.Usage.Cost, s.Title)
+		title, last := "", s.Title
+		if columns > 0 {
+			title, last = printable.Cut(s.Title, max(columns*2/3-titleAt, 20))+"\t", ""
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s%s\t%s/%s\t%d tokens\t%v\t%s\n", s.ID, time.UnixMilli(s.Updated).Format("2006-01-02 15:04"), title,
+			s.Status+needs[s.Needs], s.Model.Provider, s.Model.ID, s.Usage.Input+s.Usage.Output, s.Usage.Cost, last)
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(to, printable.Cut(rows.String(), columns))
+	return err
 }
 
 // watchSessions lists sessions, and then shows what changes.
@@ -199,9 +223,7 @@ func (p *program) watchSessions(link *door.Link, limit int) error {
 		if err := link.Call("session/watch", map[string]any{"limit": limit}, &page); err != nil {
 			return err
 		}
-		w := p.table()
-		page.print(w)
-		if err := w.Flush(); err != nil {
+		if err := page.print(p.out); err != nil {
 			return err
 		}
 		if err := p.showChanges(link); err != nil {
@@ -265,6 +287,7 @@ further line is a message. Signatures and encrypted thinking are not exported.`,
 		RunE: p.onDaemon(func(link *door.Link, args []string) error { return p.export(link, args[0], format, thinking) }),
 	}
 	cmd.Flags().StringVar(&format, "format", "json", "json or markdown")
+	complete(cmd, "format", "json", "markdown")
 	cmd.Flags().BoolVar(&thinking, "thinking", true, "include thinking")
 	return cmd
 }
@@ -334,14 +357,14 @@ and documents are in FILE.blobs: replace the folder blobs by it.`,
 			if err != nil {
 				return err
 			}
-			findings := doctor.Report{Out: p.out}
+			findings := doctor.Report{Found: p.printFinding}
 			well := findings.Store("copy", path, report)
 			if report.Blobs+report.LostBlobs > 0 {
 				err := error(nil)
 				if report.LostBlobs > 0 {
 					err = fmt.Errorf("%d of %d are damaged and not copied", report.LostBlobs, report.Blobs+report.LostBlobs)
 				}
-				well = findings.Finding("images and documents", err, fmt.Sprintf("%s: %d files", daemon.BlobsOf(path), report.Blobs)) && well
+				well = findings.Add("images and documents", err, fmt.Sprintf("%s: %d files", daemon.BlobsOf(path), report.Blobs)) && well
 			}
 			if !well {
 				return errReported

@@ -11,7 +11,7 @@ import (
 )
 
 // reportsBy are the words of usage --by. The protocol calls the key or the plan that pays the payer.
-var reportsBy = []string{"day", "model", "level", "session", "provider", "key", "purpose"}
+var reportsBy = []string{"day", "model", "level", "session", "provider", "key", "purpose", "user"}
 
 func (p *program) usageCommand() *cobra.Command {
 	var from, to, by string
@@ -48,7 +48,7 @@ although the call before had left it there, why, and what that cost more.`,
 	}
 	cmd.Flags().StringVar(&from, "from", "", "first `DAY`, as YYYY-MM-DD (default: 29 days before the last)")
 	cmd.Flags().StringVar(&to, "to", "", "last `DAY` (default: today)")
-	cmd.Flags().StringVar(&by, "by", "day", "a row for each day, model, level, session, provider, key (or plan) or purpose")
+	cmd.Flags().StringVar(&by, "by", "day", "a row for each day, model, level, session, provider, key (or plan), purpose or user")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result of usage/report as JSON")
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values")
 	cmd.Flags().BoolVar(&cache, "cache", false, "show what misses of prompt caches cost, by cause")

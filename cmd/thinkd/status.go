@@ -22,7 +22,7 @@ func (p *program) statusCommand() *cobra.Command {
 		Short: "Show whether the daemon is running, and with which config",
 		Long: `Show whether the daemon of the data directory is running, its clients and its running
 turns. List the keys of the config file and the variables of the environment whose value
-in the daemon is not the one that a new daemon would get: to apply them, run thinkd stop.
+in the daemon is not the one that a new daemon would get: to apply them, run thinkd restart.
 This command does not start a daemon.
 
 The exit status is
@@ -83,7 +83,7 @@ func (p *program) showStatus(r daemon.Report) error {
 		row("new config", "%s", strings.ReplaceAll(r.ConfigError, "\n", "; "))
 	}
 	if len(r.Differences) > 0 {
-		row("differs", "%s; to restart the daemon with yours, run thinkd stop", strings.Join(r.Differences, ", "))
+		row("differs", "%s; to restart the daemon with yours, run thinkd restart", strings.Join(r.Differences, ", "))
 	}
 	return errors.Join(failed, w.Flush())
 }

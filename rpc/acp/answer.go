@@ -1,10 +1,14 @@
 package acp
 
 import (
+	"context"
+	"errors"
+
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 )
@@ -34,7 +38,7 @@ func (th *thread) answer(turn session.TurnID, end *feed.TurnEnd, err error) {
 		reply(nil, err)
 		return
 	case stopWords[end.StopReason] != "":
-		reply(promptResult{stopWords[end.StopReason], th.ride(nil)}, nil)
+		reply(promptResult{stopWords[end.StopReason], usageOf(end.Usage), th.ride(nil)}, nil)
 	case end.Error != nil:
 		e := failure.OfTurn(end.Error)
 		if e.Code == conn.CodeProvider && th.provider != "" {
@@ -90,4 +94,36 @@ func (th *thread) fail(err error) {
 		th.answer(turn, nil, err)
 	}
 	th.answerCompact(nil, err)
+}
+
+// prompt has the agent take a prompt.
+func (th *thread) prompt(ctx context.Context, said agent.Prompt, reply method.Reply) error {
+	e := th.e
+	e.Attend()
+	// The turn may be over before the agent's answer is here: the sender waits for the lock.
+	th.mu.Lock()
+	r, err := service.OnAgent(ctx, e, th.id, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
+	if err == nil {
+		th.prompts[r.Turn], th.mine[r.Turn] = reply, true
+		th.waits.Store(true)
+	}
+	th.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(ctx, func() { // at the latest with the connection; run waits where it has work
+		if errors.Is(context.Cause(ctx), conn.ErrCancelled) {
+			e.Run(func() { th.cancel(e.Conn.Context(), r.Turn) })
+		}
+	})
+	return nil
+}
+
+// cancel ends one turn, running or queued. The answer to its prompt comes from the sender.
+func (th *thread) cancel(ctx context.Context, turn session.TurnID) {
+	e := th.e
+	_, err := service.OnAgent(ctx, e, th.id, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, turn) })
+	if err != nil && ctx.Err() == nil {
+		e.server.config.Log.Warn("a cancelled prompt continues", "session", th.id, "turn", turn, "err", err)
+	}
 }

@@ -38,6 +38,12 @@ func authenticate(_ context.Context, _ *Editor, p authenticateParams) (method.No
 	return method.Nothing{}, conn.InvalidParams("methodId", "%q is not a method of authenticate: run `thinkd acp --login`, or `thinkd auth set PROVIDER`, in a terminal", p.Method)
 }
 
+// logout removes all keys and logins that the daemon has stored for providers: ACP names no account. A model call that runs goes on, and the
+// next one of its turn fails. Keys of the environment and of the config stay, so a session may still need no login.
+func logout(_ context.Context, e *Editor, _ method.Nothing) (method.Nothing, error) {
+	return method.Nothing{}, e.server.config.Logout()
+}
+
 type authStatus struct {
 	State    string        `json:"state"`
 	Accounts []authAccount `json:"accounts,omitempty"`
@@ -52,7 +58,7 @@ type authAccount struct {
 // either, a model on this machine may still answer.
 func status(_ context.Context, e *Editor, _ method.Nothing) (authStatus, error) {
 	r := authStatus{State: "unauthenticated"}
-	for _, p := range e.server.config.Providers() {
+	for _, p := range e.Providers() {
 		switch {
 		case p.Auth == provider.KeyReady:
 			r.State = "authenticated"

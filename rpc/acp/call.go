@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/acp/blocks"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -51,17 +54,20 @@ func (th *thread) tellTool(ctx context.Context, u *feed.Update) error {
 			if e.Host == "" { // nobody runs it, and its end comes next
 				return nil
 			}
-			return th.send(ctx, u, update{Kind: "tool_call_update", Call: blockID(e.Message, e.Block), Status: "in_progress"})
+			return th.sendStarted(ctx, u, e.CallID, update{Kind: "tool_call_update", Call: blockID(e.Message, e.Block), Status: "in_progress"})
 		}
 		c := th.call(e.Message, e.Block, e.CallID)
-		return th.send(ctx, u, th.toolCall(c, e.Name, e.Title, e.Arguments, "in_progress"))
+		return th.sendStarted(ctx, u, e.CallID, th.toolCall(c, e.Name, e.Title, e.Arguments, "in_progress"))
 	case feed.ToolOutput:
 		c := th.last(e.CallID)
 		if c == nil {
 			return nil
 		}
-		c.output = tail(c.output+e.Chunk, maxChunk)
-		return th.send(ctx, u, update{Kind: "tool_call_update", Call: c.id, Status: "in_progress", Content: textContent(c.output)})
+		c.output = blocks.Tail(c.output+e.Chunk, blocks.MaxChunk)
+		if th.terminal(e.CallID) != "" { // the client shows it
+			return nil
+		}
+		return th.send(ctx, u, update{Kind: "tool_call_update", Call: c.id, Status: "in_progress", Content: blocks.Text(c.output)})
 	case feed.ToolEnd:
 		c := th.last(e.CallID)
 		if c == nil {
@@ -72,9 +78,50 @@ func (th *thread) tellTool(ctx context.Context, u *feed.Update) error {
 		} else {
 			delete(th.calls, e.CallID)
 		}
-		return th.send(ctx, u, update{Kind: "tool_call_update", Call: c.id, Status: resultStatus(e.Failed), Content: c.result(th.fetched(e.Content), e.Failed)})
+		content := th.fetched(e.Content)
+		up := update{Kind: "tool_call_update", Call: c.id, Status: resultStatus(e.Failed), Content: c.result(content, e.Failed), Locations: th.matches(c, content)}
+		if terminal := th.over(e.CallID); terminal != "" {
+			up.Content, up.Output = terminalContent(terminal), map[string]any{"text": blocks.Plain(content)}
+		}
+		return th.send(ctx, u, up)
 	}
 	return nil
+}
+
+// sendStarted sends the update that starts a call, and then its terminal if it has one.
+func (th *thread) sendStarted(ctx context.Context, u *feed.Update, call string, up update) error {
+	if err := th.send(ctx, u, up); err != nil {
+		return err
+	}
+	if terminal := th.begun(call, up.Call); terminal != "" {
+		return th.send(ctx, u, update{Kind: "tool_call_update", Call: up.Call, Status: "in_progress", Content: terminalContent(terminal)})
+	}
+	return nil
+}
+
+// maxMatches bounds the locations of a result: an editor opens them one by one.
+const maxMatches = 50
+
+// matches are the lines that a search has found, by the form of the built-in tool's result. nil: the call is no search.
+func (th *thread) matches(c *toolCall, content provider.Blocks) (places []place) {
+	if !c.search {
+		return nil
+	}
+	for line := range strings.Lines(blocks.Plain(content)) {
+		path, rest, ok := strings.Cut(line, ":")
+		number, _, more := strings.Cut(rest, ": ")
+		n, err := strconv.Atoi(number)
+		if !ok || !more || err != nil || n < 1 {
+			continue
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(th.dir, path)
+		}
+		if places = append(places, place{path, n}); len(places) == maxMatches {
+			break
+		}
+	}
+	return places
 }
 
 // toolCall is the first update of a call.
@@ -92,6 +139,7 @@ func (th *thread) toolCall(c *toolCall, name, title string, arguments json.RawMe
 
 // showBuiltin says more of a call of our own tools: where it works, and what it changes.
 func (th *thread) showBuiltin(c *toolCall, up *update, name string, arguments json.RawMessage) {
+	c.search = name == "search"
 	var p struct {
 		Path    string  `json:"path"`
 		Command string  `json:"command"`
@@ -121,10 +169,10 @@ func (th *thread) showBuiltin(c *toolCall, up *update, name string, arguments js
 	up.Locations = []place{{path, p.Line}}
 	c.diffs = nil
 	if name == "write_file" && p.Content != nil {
-		c.diffs = append(c.diffs, toolContent{Type: "diff", Path: path, New: p.Content})
+		c.diffs = append(c.diffs, blocks.Tool{Type: "diff", Path: path, New: p.Content})
 	}
 	for _, e := range p.Edits {
-		c.diffs = append(c.diffs, toolContent{Type: "diff", Path: path, Old: &e.Old, New: &e.New})
+		c.diffs = append(c.diffs, blocks.Tool{Type: "diff", Path: path, Old: &e.Old, New: &e.New})
 	}
 	if len(c.diffs) > 0 {
 		up.Content = c.diffs
@@ -132,9 +180,46 @@ func (th *thread) showBuiltin(c *toolCall, up *update, name string, arguments js
 }
 
 // result is the content of a call that has ended: for one that changed a file, what it changed.
-func (c *toolCall) result(content provider.Blocks, failed bool) []toolContent {
+func (c *toolCall) result(content provider.Blocks, failed bool) []blocks.Tool {
 	if len(c.diffs) > 0 && !failed {
 		return c.diffs
 	}
-	return resultContent(content)
+	return blocks.Result(content)
+}
+
+// blockID is the messageId of a block: clients put together what has the same.
+func blockID(message session.MessageID, block int) string {
+	return string(message) + "." + strconv.Itoa(block)
+}
+
+func resultStatus(failed bool) string {
+	if failed {
+		return "failed"
+	}
+	return "completed"
+}
+
+// toolKind is one of ACP's words, of which the list is closed.
+func toolKind(t tool.Tool) string {
+	switch {
+	case t.Host == tool.Builtin && t.Name == tool.PlanTool:
+		return "think"
+	case t.Host == tool.Builtin && (t.Name == "list" || t.Name == "search"):
+		return "search"
+	case t.Effect == tool.Read:
+		return "read"
+	case t.Effect == tool.Edit:
+		return "edit"
+	case t.Effect == tool.Run:
+		return "execute"
+	}
+	return "other"
+}
+
+// planUpdate shows a plan, which replaces the one before.
+func planUpdate(items []tool.PlanItem) update {
+	if items == nil {
+		items = []tool.PlanItem{}
+	}
+	return update{Kind: "plan", Entries: &items}
 }

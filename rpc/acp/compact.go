@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/rpc/acp/blocks"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
@@ -118,8 +119,8 @@ func (th *thread) summarised(ctx context.Context, u *feed.Update, s feed.Summary
 		return th.later(u)
 	}
 	up := update{Kind: "compaction_update", Compaction: string(s.ID), Status: "completed"}
-	for piece := range chunksOf(s.Text) {
-		up.Summary = append(up.Summary, content{Type: "text", Text: piece})
+	for piece := range blocks.Chunks(s.Text) {
+		up.Summary = append(up.Summary, blocks.Content{Type: "text", Text: piece})
 	}
 	if u != nil {
 		s.Text = "" // the update has it

@@ -17,6 +17,7 @@
 //
 // Editors may call some native methods under the prefix _thinkd/.
 //
-// Inside the package, files depend in one direction: table; session, prompt and auth; follow; update and replay; permission and spending,
-// compact and call; answer; send, host and options; request; editor; content; types.
+// Inside the package, files depend in one direction: table; session, manage, prompt, commands and auth; follow; update and replay; permission,
+// compact and call; answer; send, host and options; request; editor; types. The packages blocks, command, option and permit have what
+// needs no connection.
 package acp

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/thinkd/thinkd/rpc/acp/blocks"
+	"github.com/thinkd/thinkd/rpc/acp/option"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/dispatch"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -29,6 +31,7 @@ type Config struct {
 	*service.Config
 	Version string // of the program
 	Encoder wire.Encoder
+	Logout  func() error // removes all keys and logins of providers that are stored
 }
 
 // Editor is a client that speaks ACP.
@@ -37,6 +40,7 @@ type Editor struct {
 	service.Caller
 	server *Server
 	native func(name string) (method.Bound, bool) // the methods of the native protocol
+	export func(context.Context, session.ID) (string, error)
 
 	greeted bool   // initialize was called
 	name    string // that the client gave itself there
@@ -158,17 +162,24 @@ type thread struct {
 
 	compacted method.Reply // of a request for a summary; nil: none is open
 
+	started   map[string]string // ids of calls in ACP that were sent and have no result yet, by the vendor's id
+	terminals map[string]string // of the client that run a call, by the vendor's id: an id, or empty once it was released unseen
+
 	waits atomic.Bool // some prompt is open
 
 	// What follows belongs to the sender; begin fills it before.
 	tools     map[string]tool.Tool
 	dir       string            // of the session
+	commands  string            // those that were sent last
+	troubles  []string          // errors of servers that are not shown yet
+	openedIn  string            // the directory that the client named when it opened the session; empty: none
 	pending   []json.RawMessage // notifications without a form, for the next update
 	calls     map[string][]*toolCall
 	questions map[string]*question // by confirm id, or by the id in spends
 	spends    string               // the id of the call as which the question about money was sent; empty: none is open
 	provider  string               // of the turn that runs
 	texts     map[int]bool         // blocks of text of the message that is being written
+	thought   string               // the id of the block, if a thought was the last thing that was sent
 	summary   string               // the id of a compaction that was sent and is not over
 }
 
@@ -176,7 +187,8 @@ type thread struct {
 type toolCall struct {
 	id     string // a vendor's own id comes again in another turn; this one does not
 	output string // the end of its output so far
-	diffs  []toolContent
+	diffs  []blocks.Tool
+	search bool // its result is lines of files
 }
 
 // question is a question that the client has before it.
@@ -186,13 +198,13 @@ type question struct {
 }
 
 // sent keeps the options that the client has now, and reports whether they have changed.
-func (th *thread) sent(list []option) bool {
+func (th *thread) sent(list []option.Option) bool {
 	th.mu.Lock()
 	defer th.mu.Unlock()
 	return th.toldLocked(list)
 }
 
-func (th *thread) toldLocked(list []option) bool {
+func (th *thread) toldLocked(list []option.Option) bool {
 	text := string(compactJSON(list))
 	news := text != th.shown
 	th.shown = text

@@ -21,12 +21,14 @@ func (e *Editor) subscribe(ctx context.Context, id session.ID, limit int) (snap 
 	return snap, sub, err
 }
 
-// run sends the client the updates of a session after a snapshot. The sender calls first before it sends any of them, so the
+// startSender sends the client the updates of a session after a snapshot. The sender calls first before it sends any of them, so the
 // thread exists when the client has its answer.
-func (e *Editor) startSender(snap agent.Snapshot, sub *feed.Subscription, first func()) {
+// openedIn is the directory that the client named, empty if it created the session.
+func (e *Editor) startSender(snap agent.Snapshot, sub *feed.Subscription, openedIn string, first func()) {
 	id := snap.Session.ID
 	th := e.replace(id)
 	th.begin(snap)
+	th.openedIn = openedIn
 	th.sent(e.options(snap.State))
 	e.Follow(id, func(ctx context.Context) error {
 		defer sub.Close()
@@ -35,13 +37,13 @@ func (e *Editor) startSender(snap agent.Snapshot, sub *feed.Subscription, first 
 	})
 }
 
-// follow sends the client the updates of a session from now on.
-func (e *Editor) join(ctx context.Context, id session.ID) (agent.State, error) {
+// join sends the client the updates of a session from now on. dir is the directory that the client opens it in, empty if it named none.
+func (e *Editor) join(ctx context.Context, id session.ID, dir string) (agent.State, error) {
 	snap, sub, err := e.subscribe(ctx, id, 0)
 	if err != nil {
 		return agent.State{}, err
 	}
-	e.startSender(snap, sub, func() {})
+	e.startSender(snap, sub, dir, func() {})
 	return snap.State, nil
 }
 
@@ -50,7 +52,7 @@ func (e *Editor) join(ctx context.Context, id session.ID) (agent.State, error) {
 func (e *Editor) replace(id session.ID) *thread {
 	e.Unfollow(id)
 	th := &thread{e: e, id: id, prompts: make(map[session.TurnID]method.Reply), mine: make(map[session.TurnID]bool),
-		calls: make(map[string][]*toolCall), questions: make(map[string]*question)}
+		calls: make(map[string][]*toolCall), started: make(map[string]string), terminals: make(map[string]string), questions: make(map[string]*question)}
 	e.mu.Lock()
 	before := e.threads[id]
 	e.threads[id] = th

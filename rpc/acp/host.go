@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/thinkd/thinkd/rpc/acp/blocks"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -85,22 +86,28 @@ type terminalParams struct {
 	Limit    int        `json:"outputByteLimit,omitempty"`
 }
 
-// Run runs a program to its end, or ends it with ctx. The terminal is let go in any case.
-func (t *Terminal) Run(ctx context.Context, program []string, dir string, progress func(chunk string)) (exit Exit, err error) {
-	made, err := t.e.call(ctx, "terminal/create", terminalParams{Session: t.id, Command: program[0], Args: program[1:], Dir: dir, Limit: terminalBytes})
+// Command is a program for a [Terminal].
+type Command struct {
+	Program []string // with its arguments
+	Dir     string   // absolute
+	Call    string   // the id of the tool call that runs it
+}
+
+// Run runs a program to its end, or ends it with ctx. The editor shows the terminal as content of the tool call. The terminal is released
+// in any case.
+func (t *Terminal) Run(ctx context.Context, c Command, progress func(chunk string)) (exit Exit, err error) {
+	made, err := t.e.call(ctx, "terminal/create", terminalParams{Session: t.id, Command: c.Program[0], Args: c.Program[1:], Dir: c.Dir, Limit: terminalBytes})
 	if err != nil {
 		return exit, err
 	}
 	p := terminalParams{Session: t.id, Terminal: gjson.GetBytes(made, "terminalId").String()}
+	th := t.e.thread(t.id)
+	if err := th.embed(ctx, c.Call, p.Terminal); err != nil {
+		return exit, errors.Join(err, t.release(ctx, p))
+	}
 	defer func() {
-		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), terminalEnd)
-		defer cancel()
-		if ctx.Err() != nil {
-			_, killErr := t.e.call(late, "terminal/kill", p)
-			err = errors.Join(err, killErr)
-		}
-		_, releaseErr := t.e.call(late, "terminal/release", p)
-		err = errors.Join(err, releaseErr)
+		th.released(c.Call)
+		err = errors.Join(err, t.release(ctx, p))
 	}()
 
 	watching, stop := context.WithCancel(ctx)
@@ -116,6 +123,17 @@ func (t *Terminal) Run(ctx context.Context, program []string, dir string, progre
 	exit = Exit{Output: gjson.GetBytes(output, "output").String(), Code: int(gjson.GetBytes(ended, "exitCode").Int()),
 		Signal: gjson.GetBytes(ended, "signal").String()}
 	return exit, err
+}
+
+// release lets a terminal go. If ctx is over, it ends the command first.
+func (t *Terminal) release(ctx context.Context, p terminalParams) (err error) {
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), terminalEnd)
+	defer cancel()
+	if ctx.Err() != nil {
+		_, err = t.e.call(late, "terminal/kill", p)
+	}
+	_, releaseErr := t.e.call(late, "terminal/release", p)
+	return errors.Join(err, releaseErr)
 }
 
 // watch reports what a command writes, until its beginning is lost.
@@ -139,4 +157,69 @@ func (t *Terminal) watch(ctx context.Context, p terminalParams, progress func(ch
 			told = output
 		}
 	}
+}
+
+// A terminal of the client runs a call on a goroutine of the agent, while the sender writes the call's updates. Whichever comes second
+// shows the terminal: embed, if the sender has sent the call already, or else the sender, when it sends the call. A terminal that was
+// released before the call was sent is not shown, because ACP allows a terminal in a call only before its release.
+
+func terminalContent(id string) []blocks.Tool {
+	return []blocks.Tool{{Type: "terminal", Terminal: id}}
+}
+
+// embed shows the terminal of a call as its content, or leaves that to the sender. It is safe for concurrent use; th may be nil.
+func (th *thread) embed(ctx context.Context, call, terminal string) error {
+	if th == nil || call == "" || terminal == "" {
+		return nil
+	}
+	th.mu.Lock()
+	th.terminals[call] = terminal
+	sent := th.started[call]
+	th.mu.Unlock()
+	if sent == "" {
+		return nil
+	}
+	message, err := encode(envelope{Version: "2.0", Method: "session/update", Params: notification{th.id,
+		update{Kind: "tool_call_update", Call: sent, Status: "in_progress", Content: terminalContent(terminal)}}}) // the sender owns th.pending
+	if err != nil {
+		return err
+	}
+	return th.e.Notify(ctx, message)
+}
+
+// released forgets a terminal that was not shown. It is safe for concurrent use; th may be nil.
+func (th *thread) released(call string) {
+	if th == nil {
+		return
+	}
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	if th.started[call] == "" {
+		delete(th.terminals, call)
+	}
+}
+
+// begun notes that a call was sent, and returns the terminal that runs it, empty if there is none. It is for the sender.
+func (th *thread) begun(call, id string) (terminal string) {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	th.started[call] = id
+	return th.terminals[call]
+}
+
+// terminal is the terminal that a call shows, empty if it shows none.
+func (th *thread) terminal(call string) string {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	return th.terminals[call]
+}
+
+// over forgets a call, and returns the terminal that it shows.
+func (th *thread) over(call string) (terminal string) {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	terminal = th.terminals[call]
+	delete(th.terminals, call)
+	delete(th.started, call)
+	return terminal
 }

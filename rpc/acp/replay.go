@@ -8,6 +8,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/acp/blocks"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -41,6 +42,9 @@ func (th *thread) replay(ctx context.Context, snap agent.Snapshot) error {
 		if err != nil {
 			return err
 		}
+		if err := th.replayEnd(ctx, m); err != nil {
+			return err
+		}
 		for _, s := range snap.Summaries {
 			if s.After == m.ID && !s.Undone {
 				if err := th.summarised(ctx, nil, feed.NewSummary(s.Summary, s.Log)); err != nil {
@@ -53,6 +57,19 @@ func (th *thread) replay(ctx context.Context, snap agent.Snapshot) error {
 		return nil
 	}
 	return th.send(ctx, nil, planUpdate(snap.Plan))
+}
+
+// replayEnd says behind the last message of a turn why the turn failed. ACP has that in the response to the prompt only, which nobody
+// gets again: an editor that cannot show notices gets a call that failed.
+func (th *thread) replayEnd(ctx context.Context, m agent.Message) error {
+	if !m.Last || m.Stop == nil || m.Stop.Error == nil {
+		return nil
+	}
+	if th.e.can.Session.Notices {
+		return th.notice(ctx, nil, "error", m.Stop.Error.Message)
+	}
+	return th.send(ctx, nil, update{Kind: "tool_call", Call: string(m.Turn) + ".failed", Title: "The turn failed", ToolKind: "other",
+		Status: "failed", Content: blocks.Text(m.Stop.Error.Message)})
 }
 
 // replayReply sends a message of the model, with the results of its calls.
@@ -69,7 +86,7 @@ func (th *thread) replayReply(ctx context.Context, m, results agent.Message) err
 		case provider.Media:
 			return th.makes(ctx, nil, id, b)
 		case provider.Thinking:
-			return th.grow(ctx, nil, "agent_thought_chunk", id, b.Text)
+			return th.grow(ctx, nil, kindThought, id, b.Text)
 		case provider.ServerTool:
 			return th.serves(ctx, nil, feed.NewServerTool(m.ID, number, b))
 		case provider.ToolCall:
@@ -108,14 +125,18 @@ func (th *thread) replayCall(ctx context.Context, m agent.Message, number int, c
 	up := th.toolCall(c, call.Name, "", call.Input, "pending")
 	for _, p := range results.Parts {
 		if r, ok := p.Block.(provider.ToolResult); ok && p.Number == index {
-			up.Status, up.Content = resultStatus(r.Failed), c.result(th.fetched(r.Blocks), r.Failed)
+			content := th.fetched(r.Blocks)
+			up.Status, up.Content = resultStatus(r.Failed), c.result(content, r.Failed)
+			if found := th.matches(c, content); found != nil {
+				up.Locations = found
+			}
 			return th.send(ctx, nil, up)
 		}
 	}
 	if known { // it runs
 		up.Status = "in_progress"
 		if c.output != "" {
-			up.Content = textContent(c.output)
+			up.Content = blocks.Text(c.output)
 		}
 	}
 	return th.send(ctx, nil, up)

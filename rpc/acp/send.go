@@ -3,13 +3,18 @@ package acp
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/acp/blocks"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/rpc/wire"
 )
+
+// maxPending is how many notifications wait for an update to ride on.
+const maxPending = 64
 
 // send writes a session/update. u is nil if it does not come from an update of the session.
 func (th *thread) send(ctx context.Context, u *feed.Update, up update) error {
@@ -19,6 +24,9 @@ func (th *thread) send(ctx context.Context, u *feed.Update, up update) error {
 			at["firstSeq"] = u.FirstSeq
 		}
 		up.Meta = meta{metaKey + "/update": at}
+	}
+	if up.Kind != kindThought && (up.MessageID != "" || up.Call != "") { // it is shown between two thoughts
+		th.thought = ""
 	}
 	up.Meta = th.ride(up.Meta)
 	message, err := encode(envelope{Version: "2.0", Method: "session/update", Params: notification{th.id, up}})
@@ -51,13 +59,35 @@ func (th *thread) ride(m meta) meta {
 
 // grow sends text of a block, in pieces. Empty text is not sent: clients would show an empty box.
 func (th *thread) grow(ctx context.Context, u *feed.Update, kind, id, text string) error {
-	for piece := range chunksOf(text) {
-		if err := th.send(ctx, u, update{Kind: kind, MessageID: id, Content: content{Type: "text", Text: piece}}); err != nil {
+	if text == "" {
+		return nil
+	}
+	if kind == kindThought {
+		if th.thought != "" && th.thought != id && joinsThoughts(th.e.name) {
+			text = "\n\n" + text
+		}
+		th.thought = id
+	}
+	for piece := range blocks.Chunks(text) {
+		if err := th.send(ctx, u, update{Kind: kind, MessageID: id, Content: blocks.Content{Type: "text", Text: piece}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// kindThought is the kind of an update with a piece of thinking.
+const kindThought = "agent_thought_chunk"
+
+// joinsThoughts reports whether a client shows thoughts that follow each other as one text, though their messageId differs. The names are
+// those of initialize; the sources of these clients were read in 2026.
+func joinsThoughts(client string) bool {
+	return slices.Contains([]string{"CodeCompanion.nvim", "zed", "vscode-acp"}, client)
+}
+
+// showsKinds reports whether a client shows the kinds of a question's options in place of their names. CodeCompanion 19 was run: a question
+// with two grants had "Always accept" twice, and the key of both gave the wider one.
+func showsKinds(client string) bool { return client == "CodeCompanion.nvim" }
 
 // cites lists the pages that a text refers to, each once: ACP has no other form for them.
 func (th *thread) cites(ctx context.Context, u *feed.Update, id string, sources []provider.Citation) error {
@@ -67,10 +97,10 @@ func (th *thread) cites(ctx context.Context, u *feed.Update, id string, sources 
 	return nil
 }
 
-// makes shows an image that the model made, or says what it made.
+// makes shows an image or a sound that the model made, or says what it made.
 func (th *thread) makes(ctx context.Context, u *feed.Update, id string, b provider.Media) error {
 	for _, b := range th.fetched(provider.Blocks{b}) {
-		if err := th.send(ctx, u, update{Kind: "agent_message_chunk", MessageID: id, Content: mediaContent(b.(provider.Media))}); err != nil {
+		if err := th.send(ctx, u, update{Kind: "agent_message_chunk", MessageID: id, Content: blocks.Media(b.(provider.Media))}); err != nil {
 			return err
 		}
 	}
@@ -95,7 +125,7 @@ func (th *thread) serves(ctx context.Context, u *feed.Update, e feed.ServerTool)
 	}
 	if e.Status != feed.ServerRunning {
 		up.Kind = "tool_call_update"
-		up.Content = textContent(strings.TrimSpace(e.Text + "\n" + provider.SourceList(e.Sources)))
+		up.Content = blocks.Text(strings.TrimSpace(e.Text + "\n" + provider.SourceList(e.Sources)))
 	}
 	return th.send(ctx, u, up)
 }
@@ -108,7 +138,7 @@ func (th *thread) says(ctx context.Context, u *feed.Update, id, kind string, con
 		case provider.Text:
 			err = th.grow(ctx, u, kind, id, b.Text)
 		case provider.Media:
-			err = th.send(ctx, u, update{Kind: kind, MessageID: id, Content: mediaContent(b)})
+			err = th.send(ctx, u, update{Kind: kind, MessageID: id, Content: blocks.Media(b)})
 		}
 		if err != nil {
 			return err
@@ -117,17 +147,23 @@ func (th *thread) says(ctx context.Context, u *feed.Update, id, kind string, con
 	return nil
 }
 
-// notice sends a notice to clients that can show it.
+// notice sends a notice to clients that can show it. u is nil if it does not come from an update of the session.
 func (th *thread) notice(ctx context.Context, u *feed.Update, severity, text string) error {
-	if err := th.later(u); err != nil || !th.e.can.Session.Notices {
-		return err
+	if u != nil {
+		if err := th.later(u); err != nil {
+			return err
+		}
+	}
+	if !th.e.can.Session.Notices {
+		return nil
 	}
 	return th.send(ctx, u, update{Kind: "notice", Severity: severity, Title: text})
 }
 
-// usage sends how full the window is, and what the session cost. u is nil for a client that opens the session.
+// usage sends how full the window is, and what the session cost. The size of an unknown window is 0. u is nil for a client that opens the
+// session.
 func (th *thread) usage(ctx context.Context, u *feed.Update, usage provider.Usage) error {
-	if usage.Context == nil || usage.Context.Window == 0 { // there is nothing to show
+	if usage.Context == nil { // there is nothing to show
 		if u == nil {
 			return nil
 		}

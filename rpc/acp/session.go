@@ -2,30 +2,31 @@ package acp
 
 import (
 	"context"
-	"fmt"
-	"maps"
+	"errors"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/rpc/wire"
-	"github.com/thinkd/thinkd/session/tool"
-
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/rpc/acp/option"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 type newParams struct {
-	CWD     directory   `json:"cwd"`
-	Servers []mcpServer `json:"mcpServers,omitempty"`
+	CWD     directory     `json:"cwd"`
+	Servers []mcpServer   `json:"mcpServers,omitempty"`
+	System  *systemPrompt `json:"systemPrompt,omitempty"`
+	Roots   []directory   `json:"additionalDirectories,omitempty"`
 	Meta    struct {
 		Storage   provider.ThinkingStorage `json:"thinkd.dev/thinking_storage"`
 		Ephemeral bool                     `json:"thinkd.dev/ephemeral"`
@@ -39,13 +40,13 @@ type newResult struct {
 
 // opened is what a client begins with on a session.
 type opened struct {
-	Modes   *modes   `json:"modes"`
-	Options []option `json:"configOptions"`
-	Meta    meta     `json:"_meta,omitempty"`
+	Modes   *option.Modes   `json:"modes"`
+	Options []option.Option `json:"configOptions"`
+	Meta    meta            `json:"_meta,omitempty"`
 }
 
 func (e *Editor) opened(st agent.State) opened {
-	o := opened{Modes: modesOf(st), Options: e.options(st)}
+	o := opened{Modes: option.ModesOf(st), Options: e.options(st)}
 	if files := st.Session.Instructions.Files; files != nil {
 		o.Meta = meta{metaKey: map[string]any{"project_instructions": files}}
 	}
@@ -56,6 +57,9 @@ func (e *Editor) opened(st agent.State) opened {
 // has them where the operator says so. Servers may have to start, so the answer is late where there are some.
 func newSession(ctx context.Context, e *Editor, p newParams, reply method.Reply) error {
 	made := service.New{CWD: string(p.CWD), Storage: p.Meta.Storage, Ephemeral: p.Meta.Ephemeral}
+	if err := errors.Join(p.System.check(), e.checkRoots(p.Roots)); err != nil {
+		return err
+	}
 	if e.SameUser {
 		made.Tools = &service.Choice{Builtin: true}
 	}
@@ -64,22 +68,23 @@ func newSession(ctx context.Context, e *Editor, p newParams, reply method.Reply)
 	if err != nil {
 		return err
 	}
+	record.System = withRoots(p.System.after(record.System), p.Roots)
 	if slices.ContainsFunc(p.Servers, func(s mcpServer) bool { return s.Type == "sse" }) {
 		return conn.InvalidParams("mcpServers", "sse is a transport of the past; http and programs are taken")
 	}
 	if e.Waits(made) {
 		e.Run(func() { // ends with the servers' answers or the request; serve waits
-			if _, err := failure.Guard(func() (method.Nothing, error) { return method.Nothing{}, e.make(ctx, made, record, reply) }); err != nil {
+			if _, err := failure.Guard(func() (method.Nothing, error) { return method.Nothing{}, e.make(ctx, made, record, p.Roots, reply) }); err != nil {
 				reply(nil, err)
 			}
 		})
 		return nil
 	}
-	return e.make(ctx, made, record, reply)
+	return e.make(ctx, made, record, p.Roots, reply)
 }
 
 // make answers with a session that it makes, and follows it.
-func (e *Editor) make(ctx context.Context, p service.New, record session.Session, reply method.Reply) error {
+func (e *Editor) make(ctx context.Context, p service.New, record session.Session, roots []directory, reply method.Reply) error {
 	equipment, err := e.Equip(ctx, p, &record)
 	if err != nil {
 		return err
@@ -89,54 +94,53 @@ func (e *Editor) make(ctx context.Context, p service.New, record session.Session
 		return err
 	}
 	equipment.Adopt(record.ID)
+	e.setRoots(record.ID, roots)
 	snap, sub, err := e.subscribe(ctx, record.ID, 0)
 	if err != nil {
 		return err
 	}
-	e.startSender(snap, sub, func() { reply(newResult{record.ID, e.opened(snap.State)}, nil) })
+	e.startSender(snap, sub, "", func() { reply(newResult{record.ID, e.opened(snap.State)}, nil) })
 	if err := equipment.Tell(e.Conn.Context(), record.ID); err != nil && e.Conn.Context().Err() == nil {
 		e.server.config.Log.Warn("missing tools could not be reported", "session", record.ID, "err", err)
 	}
 	return nil
 }
 
-type resumeParams struct {
-	Session sessionID   `json:"sessionId"`
-	CWD     directory   `json:"cwd"`
-	Servers []mcpServer `json:"mcpServers,omitempty"`
+// openParams are those of session/load and session/resume. A session keeps its system prompt, so the given one is only checked.
+type openParams struct {
+	Session sessionID     `json:"sessionId"`
+	CWD     directory     `json:"cwd"`
+	Servers []mcpServer   `json:"mcpServers,omitempty"`
+	System  *systemPrompt `json:"systemPrompt,omitempty"`
+	Roots   []directory   `json:"additionalDirectories,omitempty"`
+}
+
+// check refuses what has no effect on this session. It is called before anything changes.
+func (p openParams) check(e *Editor) error {
+	if err := p.Session.check(); err != nil {
+		return err
+	}
+	return errors.Join(p.System.check(), e.checkRoots(p.Roots))
 }
 
 // resume follows a session from now on and sends nothing of its history. If a turn runs, its updates come after the
 // answer.
-func resume(ctx context.Context, e *Editor, p resumeParams) (opened, error) {
-	if err := p.Session.check(); err != nil {
+func resume(ctx context.Context, e *Editor, p openParams) (opened, error) {
+	if err := p.check(e); err != nil {
 		return opened{}, err
 	}
-	st, err := e.join(ctx, p.Session.ID)
+	st, err := e.join(ctx, p.Session.ID, string(p.CWD))
 	if err != nil {
 		return opened{}, err
 	}
-	e.sameDirectory(st, p.CWD)
 	e.reoffer(st, p.Servers, p.CWD)
+	e.setRoots(p.Session.ID, p.Roots)
 	return e.opened(st), nil
 }
 
-// sameDirectory logs that a client opens the session in another directory: the session stays where it was made.
-func (e *Editor) sameDirectory(st agent.State, dir directory) {
-	if st.Session.CWD != "" && filepath.Clean(st.Session.CWD) != filepath.Clean(string(dir)) {
-		e.server.config.Log.Info("an editor opens a session in another directory than its own", "session", st.Session.ID)
-	}
-}
-
-type loadParams struct {
-	Session sessionID   `json:"sessionId"`
-	CWD     directory   `json:"cwd"`
-	Servers []mcpServer `json:"mcpServers,omitempty"`
-}
-
 // load sends the whole history, then answers, then goes on as resume does.
-func load(ctx context.Context, e *Editor, p loadParams, reply method.Reply) error {
-	if err := p.Session.check(); err != nil {
+func load(ctx context.Context, e *Editor, p openParams, reply method.Reply) error {
+	if err := p.check(e); err != nil {
 		return err
 	}
 	id := p.Session.ID
@@ -144,10 +148,11 @@ func load(ctx context.Context, e *Editor, p loadParams, reply method.Reply) erro
 	if err != nil {
 		return err
 	}
-	e.sameDirectory(snap.State, p.CWD)
 	e.reoffer(snap.State, p.Servers, p.CWD)
+	e.setRoots(id, p.Roots)
 	th := e.replace(id)
 	th.begin(snap)
+	th.openedIn = string(p.CWD)
 	opened := e.opened(snap.State)
 	th.sent(opened.Options)
 	e.Follow(id, func(ctx context.Context) error {
@@ -161,89 +166,38 @@ func load(ctx context.Context, e *Editor, p loadParams, reply method.Reply) erro
 	return nil
 }
 
-const pageSize = 100 // sessions in a list
-
-type listParams struct {
-	CWD    string `json:"cwd,omitempty"`
-	Cursor string `json:"cursor,omitempty"`
-}
-
-type listResult struct {
-	Sessions []listed `json:"sessions"`
-	Next     string   `json:"nextCursor,omitempty"`
-}
-
-type listed struct {
-	ID      session.ID `json:"sessionId"`
-	CWD     string     `json:"cwd"`
-	Title   string     `json:"title,omitempty"`
-	Updated string     `json:"updatedAt"`
-}
-
-// list is a page of sessions, newest first: clients ask for it when they start, and wait for some seconds at most.
-func list(ctx context.Context, e *Editor, p listParams) (listResult, error) {
-	page, next, err := e.Sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: pageSize, Filter: session.Filter{CWD: p.CWD, Archived: new(bool)}})
-	if err != nil {
-		return listResult{}, err
+// checkRoots reports whether the client may name further folders: those are for the built-in tools.
+func (e *Editor) checkRoots(roots []directory) error {
+	if len(roots) > 0 && (!e.MayHaveBuiltin() || e.server.config.Tools.SetRoots == nil) {
+		return conn.InvalidParams("additionalDirectories", "the built-in tools are not for clients from the network, unless the operator's config says so")
 	}
-	r := listResult{Sessions: make([]listed, 0, len(page)), Next: next}
-	for _, s := range page {
-		if s.Status == session.Damaged {
-			continue // nothing could be done with it
+	return nil
+}
+
+// setRoots replaces the further folders of a session. ACP demands that an empty list removes them.
+func (e *Editor) setRoots(id session.ID, roots []directory) {
+	if set := e.server.config.Tools.SetRoots; set != nil && e.MayHaveBuiltin() {
+		var list []string
+		for _, root := range roots {
+			list = append(list, filepath.Clean(string(root)))
 		}
-		if !filepath.IsAbs(s.CWD) { // the client that created the session named none, and ACP demands one
-			s.CWD = rootDirectory()
-		}
-		r.Sessions = append(r.Sessions, listed{s.ID, s.CWD, s.Title, timestamp(s.Updated)})
+		set(id, list)
 	}
-	return r, nil
 }
 
-// rootDirectory is an absolute path. On Windows, a root without a volume is not absolute.
-func rootDirectory() string {
-	if root := string(filepath.Separator); filepath.IsAbs(root) {
-		return root
+// withRoots tells the model about further folders.
+func withRoots(system string, roots []directory) string {
+	if len(roots) == 0 {
+		return system
 	}
-	return `C:\`
-}
-
-// deleteSession is a success for what is not there.
-func deleteSession(ctx context.Context, e *Editor, p sessionParams) (method.Nothing, error) {
-	if p.Session.ID == "" {
-		return method.Nothing{}, nil
+	text := "In addition to the working directory, the tools work in these folders:"
+	for _, root := range roots {
+		text += "\n- " + filepath.Clean(string(root))
 	}
-	return method.Nothing{}, e.Sessions().Delete(ctx, p.Session.ID)
-}
-
-// closeSession ends following a session. If no other client follows it, what this client has asked for is cancelled. A turn of
-// another client goes on in any case.
-func closeSession(ctx context.Context, e *Editor, p sessionParams) (method.Nothing, error) {
-	if err := p.Session.check(); err != nil {
-		return method.Nothing{}, err
+	if system != "" {
+		text = system + "\n\n" + text
 	}
-	id := p.Session.ID
-	if _, err := e.Sessions().Get(ctx, id); err != nil {
-		return method.Nothing{}, err
-	}
-	th := e.forget(id)
-	if th == nil {
-		return method.Nothing{}, nil
-	}
-	th.answerCompact(promptResult{Stop: stopCancelled}, nil)
-	th.mu.Lock()
-	open := maps.Clone(th.prompts)
-	clear(th.prompts)
-	th.mu.Unlock()
-	_, err := service.OnAgent(ctx, e, id, func(a *agent.Agent) (struct{}, error) {
-		return struct{}{}, a.Leave(ctx, slices.Collect(maps.Keys(open)))
-	})
-	for _, reply := range open {
-		reply(promptResult{Stop: stopCancelled}, nil)
-	}
-	if err != nil {
-		return method.Nothing{}, fmt.Errorf("leaving: %w", err)
-	}
-	return method.Nothing{}, nil
+	return text
 }
 
 // mcpServer is an MCP server that a client wants a session to have: one without a type is a program.

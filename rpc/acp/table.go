@@ -20,10 +20,15 @@ func NewServer(c Config) *Server {
 	return &Server{config: c, table: table()}
 }
 
-// Begin makes a connection that of an editor, for what a caller may do. Nothing else may run on the connection yet. native finds
-// the methods of the native protocol.
-func (s *Server) Begin(c *dispatch.Client, caller service.Caller, native func(name string) (method.Bound, bool)) *Editor {
-	e := &Editor{Client: c, Caller: caller, server: s, native: native, prefix: "thinkd-" + rand.Text()[:8] + "-", asked: make(map[string]chan response),
+// Native is what an editor has of the native protocol.
+type Native struct {
+	Method func(name string) (method.Bound, bool)
+	Export func(context.Context, session.ID) (string, error) // the session as Markdown
+}
+
+// Begin makes a connection that of an editor, for what a caller may do. Nothing else may run on the connection yet.
+func (s *Server) Begin(c *dispatch.Client, caller service.Caller, native Native) *Editor {
+	e := &Editor{Client: c, Caller: caller, server: s, native: native.Method, export: native.Export, prefix: "thinkd-" + rand.Text()[:8] + "-", asked: make(map[string]chan response),
 		threads: make(map[session.ID]*thread)}
 	c.Speak(e)
 	c.AtEnd(e.leave)
@@ -69,11 +74,17 @@ func table() map[string]method.Method[*Editor] {
 	for _, m := range []method.Method[*Editor]{
 		method.Define("initialize", method.Use, "", method.Now(initialize)),
 		method.Define("authenticate", method.Use, "", method.Now(authenticate)),
+		method.Define("logout", method.Keys, "", method.Now(logout)),
 		method.Define("auth/status", method.Use, "", method.Now(status)),
 		method.Define("session/new", method.Use, "", method.InOrder[*Editor, newParams, newResult](newSession)),
-		method.Define("session/load", method.Use, "", method.InOrder[*Editor, loadParams, opened](load)),
+		method.Define("session/load", method.Use, "", method.InOrder[*Editor, openParams, opened](load)),
 		method.Define("session/resume", method.Use, "", method.Now(resume)),
+		method.Define("session/fork", method.Use, "", method.Now(fork)),
 		method.Define("session/list", method.Use, "", method.Now(list)),
+		method.Define("session/archive", method.Use, "", method.Now(archive)),
+		method.Define("session/unarchive", method.Use, "", method.Now(unarchive)),
+		method.Define("session/set_title", method.Use, "", method.Now(setTitle)),
+		method.Define("session/status", method.Use, "", method.Now(sessionStatus)),
 		method.Define("session/delete", method.Use, "", method.Now(deleteSession)),
 		method.Define("session/close", method.Use, "", method.Now(closeSession)),
 		method.Define("session/prompt", method.Use, "", method.InOrder[*Editor, promptParams, promptResult](prompt)),
@@ -143,8 +154,12 @@ func initialize(_ context.Context, e *Editor, p initializeParams) (initializeRes
 	r.Capabilities.Load = true
 	r.Capabilities.Prompt.Image, r.Capabilities.Prompt.Audio, r.Capabilities.Prompt.Embedded = true, true, true
 	r.Capabilities.MCP.HTTP = true
-	r.Capabilities.Session = map[string]method.Nothing{"list": {}, "resume": {}, "close": {}, "delete": {}}
+	r.Capabilities.Session = map[string]method.Nothing{"list": {}, "resume": {}, "close": {}, "delete": {},
+		"additionalDirectories": {}, "fork": {}, "archive": {}, "status": {}, "title": {}, "systemPrompt": {}} // the second line is of the unstable schema
 	r.Capabilities.Auth = map[string]method.Nothing{"status": {}}
+	if e.MaySetKeys() {
+		r.Capabilities.Auth["logout"] = method.Nothing{}
+	}
 	var names []string
 	for _, name := range extensions() {
 		names = append(names, extensionPrefix+name)

@@ -4,9 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/acp/blocks"
+	"github.com/thinkd/thinkd/rpc/acp/command"
+	"github.com/thinkd/thinkd/rpc/acp/option"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -28,6 +35,9 @@ type clientCapabilities struct {
 	Session struct {
 		Notices    marker `json:"notices"`
 		Compaction marker `json:"compaction"`
+		Options    struct {
+			Boolean marker `json:"boolean"`
+		} `json:"configOptions"`
 	} `json:"session"`
 }
 
@@ -121,51 +131,32 @@ func compactJSON(value any) json.RawMessage {
 	return out
 }
 
-type content struct {
-	Type string `json:"type"`
-	Text string `json:"text"` // of a text, which is never empty
-	Data string `json:"-"`
-	MIME string `json:"-"`
-}
-
-// MarshalJSON writes a text or an image.
-func (c content) MarshalJSON() ([]byte, error) {
-	if c.Type != "text" {
-		return json.Marshal(struct {
-			Type string `json:"type"`
-			MIME string `json:"mimeType"`
-			Data string `json:"data"`
-		}{c.Type, c.MIME, c.Data})
-	}
-	type plain content
-	return encode(plain(c))
-}
-
 // update is a session/update: which members are there is the kind's business.
 type update struct {
-	Kind       string           `json:"sessionUpdate"`
-	MessageID  string           `json:"messageId,omitempty"`
-	Content    any              `json:"content,omitempty"` // content of a chunk, []toolContent of a call
-	Call       string           `json:"toolCallId,omitempty"`
-	Title      string           `json:"title,omitempty"`
-	Name       string           `json:"name,omitempty"`
-	ToolKind   string           `json:"kind,omitempty"`
-	Status     string           `json:"status,omitempty"`
-	Input      any              `json:"rawInput,omitempty"`
-	Locations  []place          `json:"locations,omitempty"`
-	Options    []option         `json:"configOptions,omitempty"`
-	Mode       string           `json:"currentModeId,omitempty"`
-	Used       *int             `json:"used,omitempty"`
-	Size       *int             `json:"size,omitempty"`
-	Cost       *cost            `json:"cost,omitempty"`
-	Severity   string           `json:"severity,omitempty"`
-	Commands   []command        `json:"availableCommands,omitempty"`
-	Compaction string           `json:"compactionId,omitempty"`
-	Summary    []content        `json:"summary,omitempty"`
-	Error      string           `json:"error,omitempty"`
-	Entries    *[]tool.PlanItem `json:"entries,omitempty"` // of a plan
-	UpdatedAt  string           `json:"updatedAt,omitempty"`
-	Meta       meta             `json:"_meta,omitempty"`
+	Kind       string            `json:"sessionUpdate"`
+	MessageID  string            `json:"messageId,omitempty"`
+	Content    any               `json:"content,omitempty"` // content of a chunk, []blocks.Tool of a call
+	Call       string            `json:"toolCallId,omitempty"`
+	Title      string            `json:"title,omitempty"`
+	Name       string            `json:"name,omitempty"`
+	ToolKind   string            `json:"kind,omitempty"`
+	Status     string            `json:"status,omitempty"`
+	Input      any               `json:"rawInput,omitempty"`
+	Output     any               `json:"rawOutput,omitempty"`
+	Locations  []place           `json:"locations,omitempty"`
+	Options    []option.Option   `json:"configOptions,omitempty"`
+	Mode       string            `json:"currentModeId,omitempty"`
+	Used       *int              `json:"used,omitempty"`
+	Size       *int              `json:"size,omitempty"`
+	Cost       *cost             `json:"cost,omitempty"`
+	Severity   string            `json:"severity,omitempty"`
+	Commands   []command.Command `json:"availableCommands,omitempty"`
+	Compaction string            `json:"compactionId,omitempty"`
+	Summary    []blocks.Content  `json:"summary,omitempty"`
+	Error      string            `json:"error,omitempty"`
+	Entries    *[]tool.PlanItem  `json:"entries,omitempty"` // of a plan
+	UpdatedAt  string            `json:"updatedAt,omitempty"`
+	Meta       meta              `json:"_meta,omitempty"`
 }
 
 type notification struct {
@@ -183,58 +174,66 @@ type place struct {
 	Line int    `json:"line,omitempty"`
 }
 
-// toolContent is a content or a diff.
-type toolContent struct {
-	Type    string   `json:"type"`
-	Content *content `json:"content,omitempty"`
-	Path    string   `json:"path,omitempty"`
-	Old     *string  `json:"oldText,omitempty"`
-	New     *string  `json:"newText,omitempty"`
-}
-
-// command is a command that a prompt may begin with.
-type command struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Input       *hint  `json:"input,omitempty"`
-}
-
-type hint struct {
-	Hint string `json:"hint"`
-}
-
-type option struct {
-	ID       string   `json:"id"`
-	Name     string   `json:"name"`
-	About    string   `json:"description,omitempty"`
-	Category string   `json:"category"`
-	Type     string   `json:"type"`
-	Current  string   `json:"currentValue"`
-	Options  []choice `json:"options"`
-	Meta     meta     `json:"_meta,omitempty"`
-}
-
-type choice struct {
-	Value string `json:"value"`
-	Name  string `json:"name"`
-	About string `json:"description,omitempty"`
-}
-
-// modes is the older form of the mode option, for clients that know no options.
-type modes struct {
-	Current   string `json:"currentModeId"`
-	Available []mode `json:"availableModes"`
-}
-
-type mode struct {
-	ID    string `json:"id"`
-	Name  string `json:"name"`
-	About string `json:"description"`
-}
-
 type promptResult struct {
-	Stop string `json:"stopReason"`
-	Meta meta   `json:"_meta,omitempty"`
+	Stop  string     `json:"stopReason"`
+	Usage *turnUsage `json:"usage,omitempty"` // of the turn; nil: no model was called
+	Meta  meta       `json:"_meta,omitempty"`
+}
+
+// turnUsage is what a turn used, in tokens.
+type turnUsage struct {
+	Total      int  `json:"totalTokens"`
+	Input      int  `json:"inputTokens"`
+	Output     int  `json:"outputTokens"`
+	Thought    *int `json:"thoughtTokens,omitempty"` // of Output; nil: the vendor gave no count
+	Cached     int  `json:"cachedReadTokens"`        // of Input
+	CacheWrite int  `json:"cachedWriteTokens"`       // of Input
+}
+
+func usageOf(u provider.Usage) *turnUsage {
+	if u.Unused() {
+		return nil
+	}
+	return &turnUsage{u.Input + u.Output, u.Input, u.Output, u.Reasoning, u.Cached, u.CacheWrite}
+}
+
+// systemPrompt is what a client adds to the instructions of a session.
+type systemPrompt struct {
+	Mode    string           `json:"mode"`
+	Content []blocks.Content `json:"content"`
+}
+
+// check refuses what cannot be added: ACP forbids to take it for something else.
+func (s *systemPrompt) check() error {
+	switch {
+	case s == nil:
+		return nil
+	case s.Mode != "append":
+		return conn.InvalidParams("systemPrompt.mode", "must be append: the instructions of the operator and the project stay")
+	case len(s.Content) == 0:
+		return conn.InvalidParams("systemPrompt.content", "is empty")
+	}
+	for i, b := range s.Content {
+		if b.Type != "text" || strings.TrimSpace(b.Text) == "" {
+			return conn.InvalidParams(fmt.Sprintf("systemPrompt.content.%d", i), "must be a text that is not empty")
+		}
+	}
+	return nil
+}
+
+// after is a system prompt with the client's text at its end.
+func (s *systemPrompt) after(system string) string {
+	if s == nil {
+		return system
+	}
+	var parts []string
+	if system != "" {
+		parts = append(parts, system)
+	}
+	for _, b := range s.Content {
+		parts = append(parts, b.Text)
+	}
+	return strings.Join(parts, "\n\n")
 }
 
 func timestamp(milliseconds int64) string {

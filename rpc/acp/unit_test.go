@@ -9,12 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/acp/blocks"
 	"github.com/thinkd/thinkd/rpc/method"
-	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
 
@@ -26,47 +23,18 @@ func TestACPOutput(t *testing.T) {
 		t.Error("calls are told apart by their place")
 	}
 	for range 3 {
-		c.output = tail(c.output+strings.Repeat("é", 10_000), maxChunk)
+		c.output = blocks.Tail(c.output+strings.Repeat("é", 10_000), blocks.MaxChunk)
 	}
-	if len(c.output) > maxChunk || !utf8.ValidString(c.output) {
+	if len(c.output) > blocks.MaxChunk || !utf8.ValidString(c.output) {
 		t.Errorf("%d bytes", len(c.output))
 	}
-	got := resultContent(provider.Blocks{provider.Text{Text: strings.Repeat("x", 2*maxChunk)}, provider.Media{Type: "image/png", Data: []byte("png")},
+	got := blocks.Result(provider.Blocks{provider.Text{Text: strings.Repeat("x", 2*blocks.MaxChunk)}, provider.Media{Type: "image/png", Data: []byte("png")},
 		provider.Media{Type: "application/pdf", Data: []byte("pdf")}})
-	want := []content{{Type: "text", Text: strings.Repeat("x", maxChunk) + "\n[65536 bytes in all]"},
+	want := []blocks.Content{{Type: "text", Text: strings.Repeat("x", blocks.MaxChunk) + "\n[65536 bytes in all]"},
 		{Type: "image", MIME: "image/png", Data: base64.StdEncoding.EncodeToString([]byte("png"))}, {Type: "text", Text: "[application/pdf, 3 bytes]"}}
 	for i, c := range got {
 		if diff := cmp.Diff(want[i], *c.Content); diff != "" {
 			t.Error(diff)
-		}
-	}
-}
-
-func TestPermitWords(t *testing.T) {
-	q := feed.Confirm{Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Grants: []tool.Grant{
-		{ID: "prefix", Text: "Commands that begin with `git diff`"}, {ID: approval.ToolGrant, Text: "All calls of run"}}}
-	want := []permitWord{{"allow", "Allow once", "allow_once"}, {"grant:prefix", "Until this session ends: Commands that begin with `git diff`", "allow_always"},
-		{"allow_session", "Until this session ends: All calls of run", "allow_always"}, {"deny", "Deny", "reject_once"}}
-	if diff := cmp.Diff(want, permitWords(q)); diff != "" {
-		t.Error(diff)
-	}
-	q.Actions, q.Grants, q.Limit = []session.Action{session.Deny}, nil, 10
-	if diff := cmp.Diff(want[3:], permitWords(q)); diff != "" {
-		t.Error(diff)
-	}
-	for answer, want := range map[string]agent.Ruling{
-		`{"outcome":{"outcome":"selected","optionId":"allow"}}`:         {Action: session.AllowOnce},
-		`{"outcome":{"outcome":"selected","optionId":"allow_session"}}`: {Action: session.AllowSession},
-		`{"outcome":{"outcome":"selected","optionId":"grant:prefix"}}`:  {Action: session.AllowOnce, Grant: "prefix"},
-		`{"outcome":{"outcome":"selected","optionId":"deny"}}`:          {Action: session.Deny},
-		`{"outcome":{"outcome":"selected","optionId":"grant:"}}`:        {Action: "grant:"},
-		`{"outcome":{"outcome":"cancelled"}}`:                           {Action: session.Deny},
-		`{"outcome":{"outcome":"cancelled","optionId":"allow"}}`:        {Action: session.Deny},
-		`{}`: {Action: session.Deny},
-	} {
-		want.Client = "ed"
-		if got := ruling([]byte(answer), "ed"); got != want {
-			t.Errorf("%s is %+v", answer, got)
 		}
 	}
 }

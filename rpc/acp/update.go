@@ -4,30 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/acp/blocks"
+	"github.com/thinkd/thinkd/rpc/acp/option"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
-)
-
-// commands are those that a prompt may begin with.
-func commands() []command {
-	return []command{{Name: commandThink, Description: "Ask with another level of thinking, this time only",
-		Input: &hint{"LEVEL PROMPT, with a level of off, auto, on, minimal, low, medium, high, xhigh, max"}},
-		{Name: commandCompact, Description: "Have the model summarise the earlier turns"},
-		{Name: commandUncompact, Description: "Undo the last summary. This is possible until the next prompt"}}
-}
-
-const (
-	commandThink     = "think"     // begins a prompt that gets another level than the session's
-	commandCompact   = "compact"   // stands alone
-	commandUncompact = "uncompact" // stands alone
 )
 
 // begin is the thread at a snapshot. Prompts of an earlier thread whose turns have ended since are answered.
@@ -46,6 +35,7 @@ func (th *thread) begin(snap agent.Snapshot) {
 		for _, call := range t.Tools {
 			started := th.call(call.Message, call.Block, call.CallID)
 			started.output = call.Output
+			th.begun(call.CallID, started.id)
 		}
 	}
 	th.mu.Lock()
@@ -60,10 +50,13 @@ func (th *thread) begin(snap agent.Snapshot) {
 // run sends updates until the end of the session or the connection. It answers the prompts of the turns that end.
 func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *feed.Subscription) error {
 	defer th.unask()
-	if err := th.send(ctx, nil, update{Kind: "available_commands_update", Commands: commands()}); err != nil {
+	if err := th.sendCommands(ctx); err != nil {
 		return err
 	}
 	if err := th.usage(ctx, nil, snap.Session.Usage); err != nil {
+		return err
+	}
+	if err := th.noteDirectory(ctx); err != nil {
 		return err
 	}
 	if t := snap.Turn; t != nil {
@@ -113,7 +106,7 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		}
 		return th.says(ctx, u, string(e.Message), "user_message_chunk", e.Content)
 	case feed.ThinkingDelta:
-		return th.grow(ctx, u, "agent_thought_chunk", blockID(e.Message, e.Block), e.Delta)
+		return th.grow(ctx, u, kindThought, blockID(e.Message, e.Block), e.Delta)
 	case feed.MessageStart:
 		th.texts = make(map[int]bool)
 		if e.Served != nil {
@@ -161,6 +154,10 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 	case feed.ThinkingConverted:
 		return th.notice(ctx, u, "info", "Earlier thinking of "+e.From+" is not all of use to "+e.To)
 	case feed.Notice:
+		if e.Kind == noticeTools && !bool(th.e.can.Session.Notices) {
+			th.troubles = append(th.troubles, e.Message)
+			return th.later(u)
+		}
 		if e.Kind == noticeCompacting || e.Kind == noticeCompacted || e.Kind == noticeNotCompacted {
 			return th.tellCompaction(ctx, u, e)
 		}
@@ -176,7 +173,10 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 			return err
 		}
 		th.provider = e.Model.Provider
-		return th.later(u)
+		if err := th.later(u); err != nil {
+			return err
+		}
+		return th.showTroubles(ctx, u)
 	case feed.FellBack:
 		th.provider = e.To.Provider
 		return th.notice(ctx, u, "warning", fellBackText(e))
@@ -206,9 +206,38 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		if err := th.spent(ctx, u, "failed"); err != nil {
 			return err
 		}
+		if err := th.sendCommands(ctx); err != nil { // a server may have started in the turn, or changed its prompts
+			return err
+		}
 		th.answer(u.Turn, &e, nil)
 	}
 	return nil
+}
+
+// noticeTools is the kind of notice about a server whose tools the session lacks.
+const noticeTools = "tools_missing"
+
+// showTroubles shows errors of servers to an editor that cannot show notices: as calls that failed, in a turn, since some editors drop
+// what comes before one.
+func (th *thread) showTroubles(ctx context.Context, u *feed.Update) error {
+	for i, text := range th.troubles {
+		err := th.send(ctx, u, update{Kind: "tool_call", Call: fmt.Sprintf("%s.trouble.%d", u.Turn, i), Title: "MCP server cannot be reached", ToolKind: "other",
+			Status: "failed", Content: blocks.Text(text)})
+		if err != nil {
+			return err
+		}
+	}
+	th.troubles = nil
+	return nil
+}
+
+// noteDirectory tells an editor that has opened the session in another directory that its tools work elsewhere.
+func (th *thread) noteDirectory(ctx context.Context) error {
+	if th.openedIn == "" || th.dir == "" || filepath.Clean(th.openedIn) == filepath.Clean(th.dir) {
+		return nil
+	}
+	th.e.Log().Info("an editor opens a session in another directory than its own", "session", th.id)
+	return th.notice(ctx, nil, "warning", fmt.Sprintf("This session works in %s, where it was created, and not in %s", th.dir, th.openedIn))
 }
 
 // fellBackText says with which model the turn goes on, and why.
@@ -254,7 +283,7 @@ func (th *thread) changed(ctx context.Context, u *feed.Update, e feed.SessionUpd
 			return err
 		}
 	}
-	if e.Model == nil && e.Level == "" && e.Mode == "" {
+	if e.Model == nil && e.Level == "" && e.Mode == "" && e.OnOther == "" && e.Options == nil {
 		return nil
 	}
 	st, err := service.OnAgent(ctx, th.e, th.id, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
@@ -271,5 +300,5 @@ func (th *thread) changed(ctx context.Context, u *feed.Update, e feed.SessionUpd
 	if err := th.send(ctx, u, update{Kind: "config_option_update", Options: list}); err != nil || e.Mode == "" {
 		return err
 	}
-	return th.send(ctx, u, update{Kind: "current_mode_update", Mode: modesOf(st).Current})
+	return th.send(ctx, u, update{Kind: "current_mode_update", Mode: option.ModesOf(st).Current})
 }

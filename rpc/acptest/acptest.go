@@ -3,9 +3,11 @@
 package acptest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,12 +19,23 @@ import (
 // Install says what to do where there is no schema.
 const Install = "npm ci --prefix testdata/acp"
 
-// Schema are the definitions of what an agent sends.
-type Schema struct{ definitions map[string]*jsonschema.Schema }
+// Schema are the definitions of what an agent sends: of the stable schema, and of the unstable one, which has all of them and more.
+type Schema struct{ stable, unstable map[string]*jsonschema.Schema }
 
-// Open reads the schema of the SDK in the repository that root leads to. fs.ErrNotExist: it is not installed.
+// Open reads both schemas of the SDK in the repository that root leads to. fs.ErrNotExist: it is not installed.
 func Open(root string) (*Schema, error) {
-	f, err := os.Open(filepath.Join(root, "testdata/acp/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"))
+	stable, err := read(root, "schema.json", definitions)
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(definitions)
+	maps.Copy(all, unstable)
+	newest, err := read(root, "schema.unstable.json", all)
+	return &Schema{stable, newest}, err
+}
+
+func read(root, file string, names map[string]string) (map[string]*jsonschema.Schema, error) {
+	f, err := os.Open(filepath.Join(root, "testdata/acp/node_modules/@agentclientprotocol/sdk/schema/v1", file))
 	if err != nil {
 		return nil, err
 	}
@@ -35,13 +48,13 @@ func Open(root string) (*Schema, error) {
 	if err := c.AddResource("acp", document); err != nil {
 		return nil, err
 	}
-	s := &Schema{make(map[string]*jsonschema.Schema)}
-	for _, name := range definitions {
-		if s.definitions[name], err = c.Compile("acp#/$defs/" + name); err != nil {
+	list := make(map[string]*jsonschema.Schema)
+	for _, name := range names {
+		if list[name], err = c.Compile("acp#/$defs/" + name); err != nil {
 			return nil, err
 		}
 	}
-	return s, nil
+	return list, nil
 }
 
 // Missing reports whether err of [Open] says that the SDK is not installed.
@@ -59,14 +72,22 @@ var definitions = map[string]string{
 	"error": "Error",
 }
 
+// unstable are names that only the unstable schema has.
+var unstable = map[string]string{
+	"result.status": "SessionStatusResponse", "result.title": "SetSessionTitleResponse", "result.state": "AuthStatusResponse",
+}
+
+// resultMembers tell results apart. The first that a result has decides.
+var resultMembers = []string{"agentCapabilities", "sessionId", "modes", "sessions", "stopReason", "configOptions", "status", "title", "state"}
+
 // definitionOf finds the schema of a message, "" for those that are extensions or empty.
 func definitionOf(m gjson.Result) (name string, part gjson.Result) {
 	if method := m.Get("method").String(); method != "" {
 		return definitions[method], m.Get("params")
 	}
-	for _, member := range []string{"agentCapabilities", "sessionId", "modes", "sessions", "stopReason", "configOptions"} {
+	for _, member := range resultMembers {
 		if m.Get("result." + member).Exists() {
-			return definitions["result."+member], m.Get("result")
+			return cmp.Or(definitions["result."+member], unstable["result."+member]), m.Get("result")
 		}
 	}
 	if m.Get("error").Exists() {
@@ -89,8 +110,11 @@ func (s *Schema) Check(message string) error {
 		return nil // the empty answer, or that of an extension
 	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(part.Raw))
+	if schema := s.stable[name]; err == nil && schema != nil {
+		err = schema.Validate(value)
+	}
 	if err == nil {
-		err = s.definitions[name].Validate(value)
+		err = s.unstable[name].Validate(value)
 	}
 	if err != nil {
 		return fmt.Errorf("%s is no %s: %w", message, name, err)

@@ -29,6 +29,8 @@ const (
 	CodeUnauthorized Code = 1008
 	CodeOverloaded   Code = 1009
 	CodeLevel        Code = 1010
+	CodeQuota        Code = 1011
+	CodeForbidden    Code = 1012
 )
 
 // kinds has the stable word of each code, for an error that names no other.
@@ -50,6 +52,8 @@ var kinds = map[Code]string{
 	CodeUnauthorized: "unauthorized",
 	CodeOverloaded:   "overloaded",
 	CodeLevel:        "level_not_supported",
+	CodeQuota:        "quota",
+	CodeForbidden:    "forbidden",
 }
 
 // Codes are all of them, in ascending order.

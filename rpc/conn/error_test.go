@@ -30,6 +30,8 @@ var codes = map[string]struct {
 	"CodeClosing":        {1006, "closing"},
 	"CodeTooLarge":       {1007, "too_large"},
 	"CodeUnauthorized":   {1008, "unauthorized"},
+	"CodeQuota":          {1011, "quota"},
+	"CodeForbidden":      {1012, "forbidden"},
 	"CodeOverloaded":     {1009, "overloaded"},
 	"CodeLevel":          {1010, "level_not_supported"},
 }

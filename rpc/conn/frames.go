@@ -34,7 +34,15 @@ var (
 
 	// ErrRevoked is the cause of a context that ends because the client's token is void. Nothing more is sent to it.
 	ErrRevoked = errors.New("the token was replaced")
+
+	// ErrExpired is an ErrRevoked for a token whose time is over.
+	ErrExpired error = expired{}
 )
+
+type expired struct{}
+
+func (expired) Error() string        { return "the token has expired" }
+func (expired) Is(target error) bool { return target == ErrRevoked }
 
 // MaxMalformed is how many malformed messages in a row end a connection.
 const MaxMalformed = 20

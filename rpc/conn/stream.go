@@ -413,8 +413,8 @@ func (s *stream) Close() error {
 	s.end(ErrGone)
 	s.out.Close()
 	limit, why := DrainLimit, ErrStalled
-	if errors.Is(context.Cause(s.ctx), ErrRevoked) {
-		limit, why = revokeLimit, ErrRevoked
+	if cause := context.Cause(s.ctx); errors.Is(cause, ErrRevoked) {
+		limit, why = revokeLimit, cause
 		s.out.forget()
 	}
 	s.mu.Lock()

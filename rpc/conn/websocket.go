@@ -46,6 +46,7 @@ func closeCode(cause error) (websocket.StatusCode, string) {
 		code  websocket.StatusCode
 	}{
 		{ErrClosing, websocket.StatusGoingAway},
+		{ErrExpired, 4001},
 		{ErrRevoked, 4001},
 		{ErrStalled, websocket.StatusTryAgainLater},
 		{errBinary, websocket.StatusUnsupportedData},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,11 +58,19 @@ func AtOnce(w io.Writer, request string) error {
 // Dial connects and shakes hands.
 func Dial(t testing.TB, addr net.Addr) *Socket {
 	t.Helper()
+	return DialAs(t, addr, Token)
+}
+
+// DialAs is Dial with another token.
+func DialAs(t testing.TB, addr net.Addr, token string) *Socket {
+	t.Helper()
 	conn, err := net.Dial(addr.Network(), addr.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Upgrade(t, conn, AtOnce)
+	return Upgrade(t, conn, func(w io.Writer, request string) error {
+		return AtOnce(w, strings.Replace(request, Token, token, 1))
+	})
 }
 
 // Bits and opcodes of RFC 6455, section 5.2.

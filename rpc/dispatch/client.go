@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
@@ -28,8 +29,10 @@ type Protocol interface {
 // must not wait for anything but a store: what waits answers late. So what only methods touch needs no lock.
 type Client struct {
 	Conn      *conn.Conn
-	Principal method.Principal // for whom its requests are made
+	Principal method.Principal // for whom its requests are made, with the rights that it began with
+	Origin    Origin           // where the connection is from; set before Serve
 
+	rights   atomic.Pointer[[]method.Right] // in place of those of Principal; nil: they are the same
 	server   *Server
 	protocol Protocol
 	running  sync.WaitGroup // late answers and senders; they end with the connection's context, and Serve waits for them
@@ -45,6 +48,9 @@ func (s *Server) NewClient(c *conn.Conn, p method.Principal) *Client {
 // Speak makes p the client's protocol from the next request on. A method may call it, and nobody else once the client is served.
 func (c *Client) Speak(p Protocol) { c.protocol = p }
 
+// SetRights replaces the rights of the client's principal, from the next request on. It may be called on any goroutine.
+func (c *Client) SetRights(rights []method.Right) { c.rights.Store(&rights) }
+
 // AtEnd has f called when the connection has ended and nothing of it runs any more. It is for methods.
 func (c *Client) AtEnd(f func()) { c.atEnd = append(c.atEnd, f) }
 
@@ -53,6 +59,12 @@ func (c *Client) Serve() error {
 	s := c.server
 	s.clients.Add(1)
 	defer s.clients.Add(-1)
+	leave, ok := s.guests.enter(c.Principal.Owner, c.Conn)
+	if ok {
+		defer leave()
+	} else {
+		c.Conn.End(conn.ErrRevoked)
+	}
 	err := c.Conn.Serve(c.handle)
 	c.running.Wait()
 	c.unfollowAll()
@@ -92,7 +104,7 @@ func (c *Client) Release() { c.server.busy.add(-1) }
 func (c *Client) handle(call *conn.Call) {
 	m, ok := c.protocol.Method(call.Method())
 	var ignored method.Ignored
-	reply := func(value any, err error) { c.answer(call, value, err, ignored) }
+	reply := func(value any, err error) { c.answer(call, m, value, err, ignored) }
 	late := func() (method.Outcome, error) {
 		return method.Outcome{}, conn.InvalidRequest("%s answers late and cannot be part of a batch", m.Name)
 	}
@@ -129,23 +141,37 @@ func (c *Client) handle(call *conn.Call) {
 
 // admit checks whether a request may run here: the right, and the place of its session.
 func (c *Client) admit(call *conn.Call, m method.Bound) error {
-	if err := c.Principal.Check(m.Name, m.Right); err != nil {
+	p := c.Principal
+	if rights := c.rights.Load(); rights != nil {
+		p.Rights = *rights
+	}
+	if meter := c.server.meter; meter != nil {
+		if resets, ok := meter.Take(p.Owner); !ok {
+			return failure.Quota("requests", resets, "you have made too many requests; wait a moment")
+		}
+	}
+	if err := p.Check(m.Name, m.Right); err != nil {
 		return err
 	}
 	if id, ok := m.SessionOf(call.Params()); ok {
-		return c.server.router.Route(call.Context(), c.Principal, m.Name, id)
+		return c.server.router.Route(call.Context(), p, m.Name, id)
 	}
 	return nil
 }
 
 // answer gives a call its answer, with what was ignored of its params.
-func (c *Client) answer(call *conn.Call, value any, err error, ignored method.Ignored) {
+func (c *Client) answer(call *conn.Call, m method.Bound, value any, err error, ignored method.Ignored) {
 	var message []byte
 	if err == nil {
 		message, err = failure.Guard(func() ([]byte, error) { return call.Result(value, ignored.JSON()) })
 	}
+	var failed *conn.Error
 	if err != nil {
-		message, err = call.Failure(c.protocol.Failure(ignored.AddTo(c.ErrorOf(call.Context(), call.Method(), err))))
+		failed = c.ErrorOf(call.Context(), call.Method(), err)
+		message, err = call.Failure(c.protocol.Failure(ignored.AddTo(failed)))
+	}
+	if c.server.auditor != nil {
+		c.audit(call, m, message, failed)
 	}
 	if err == nil {
 		err = call.Send(message)
@@ -156,6 +182,18 @@ func (c *Client) answer(call *conn.Call, value any, err error, ignored method.Ig
 	if f, ok := value.(Follower); ok {
 		f.Answered()
 	}
+}
+
+// audit records a request with its answer.
+func (c *Client) audit(call *conn.Call, m method.Bound, answer []byte, failed *conn.Error) {
+	e := Event{Principal: c.Principal, Origin: c.Origin, Method: m.Name, Params: call.Params(), Failure: failed}
+	if id, ok := m.SessionOf(call.Params()); ok {
+		e.Session = id
+	}
+	if m.Name != "" && failed == nil {
+		e.Made = m.NewSession(answer)
+	}
+	c.server.auditor.Note(e)
 }
 
 // Follower is a result of a late answer that updates follow. Answered lets them come. It is called when the answer is on its way,

@@ -13,5 +13,5 @@
 //     neither ends the connection nor the daemon.
 //   - When [Client.Serve] returns, nothing of the connection is left running.
 //
-// Inside the package, files depend in one direction: sender, client, router, server and follow.
+// Inside the package, files depend in one direction: sender, client, router, server, guests and follow.
 package dispatch

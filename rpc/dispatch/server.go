@@ -2,9 +2,15 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/session"
 )
 
 // Server is what the connections of a daemon have in common. It is safe for concurrent use and holds nothing that must be closed:
@@ -12,20 +18,59 @@ import (
 type Server struct {
 	log     *slog.Logger
 	router  Router
+	meter   Meter
+	auditor Auditor
 	busy    busy
+	guests  guests
 	clients atomic.Int64 // connected
 }
 
-// NewServer makes a server. router nil: all sessions are served here.
-func NewServer(log *slog.Logger, router Router) *Server {
+// Meter counts the requests of principals. Take is called before each request on the goroutine that reads, and must not wait. ok is false if
+// the principal's owner has none left; resets is when there is one.
+type Meter interface {
+	Take(o session.Owner) (resets time.Time, ok bool)
+}
+
+// Auditor records requests. Note is called for each request when its result is known, before the client gets it, on many goroutines in
+// parallel.
+type Auditor interface {
+	Note(e Event)
+}
+
+// Event is a request with its result.
+type Event struct {
+	Principal method.Principal
+	Origin    Origin
+	Method    string          // empty: none that there is
+	Session   session.ID      // that the request names; empty: none
+	Made      session.ID      // that the result names; empty: none
+	Params    json.RawMessage // as sent, so with all that was said
+	Failure   *conn.Error     // nil: it went well
+}
+
+// Origin is where a connection is from.
+type Origin struct {
+	From  string // an address, an account, or a word; empty: not known
+	Token string // the id of the API token that let the client in; empty: something else did
+}
+
+// NewServer makes a server. router nil: all sessions are served here. meter nil: requests are not counted. auditor nil: they are not
+// recorded.
+func NewServer(log *slog.Logger, router Router, meter Meter, auditor Auditor) *Server {
 	if router == nil {
 		router = localRouter{}
 	}
-	return &Server{log: log, router: router}
+	return &Server{log: log, router: router, meter: meter, auditor: auditor}
 }
 
 // Clients counts the connections that are served now, whichever way they came.
 func (s *Server) Clients() int { return int(s.clients.Load()) }
+
+// Expel ends the connections of an owner, and returns when nothing of them runs any more. Until readmit is called, no request of the
+// owner is served. The error is the cause of ctx's end; readmit is to be called then too.
+func (s *Server) Expel(ctx context.Context, o session.Owner) (readmit func(), err error) {
+	return s.guests.expel(ctx, o)
+}
 
 // Drain returns when all updates are on their way to all clients and no late answer is pending, or with the cause of ctx's end. It is for the end of the daemon: the agents have been closed, so that each subscription ends
 // after its last update, and the connections have not.

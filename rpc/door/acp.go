@@ -1,6 +1,7 @@
 package door
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/rpc/conn"
@@ -12,8 +13,9 @@ const ACPMessageBytes = 32 << 20
 
 // Codes that ACP has beside those of JSON-RPC.
 const (
-	acpLogIn    conn.Code = -32000
-	ACPNotFound conn.Code = -32002
+	acpLogIn     conn.Code = -32000
+	ACPNotFound  conn.Code = -32002
+	acpRateLimit conn.Code = -32010 // our own: ACP has none, and editors show -32603 as a fault of the agent
 )
 
 // ACPError is an error as ACP has it: its own codes, and in data what a client can act on. Some show nothing but
@@ -34,9 +36,11 @@ func ACPError(e *conn.Error) *conn.Error {
 		out.Code = ACPNotFound
 	case e.Code == conn.CodeProvider && e.DataKind() == "auth":
 		out.Code = acpLogIn
+	case e.Code == conn.CodeProvider && slices.Contains([]string{"rate_limit", "quota", "overloaded"}, e.DataKind()):
+		out.Code = acpRateLimit
 	case e.Code == conn.CodeNoModel, e.Code == conn.CodeLevel:
 		out.Code = conn.CodeInvalidParams
-	case e.Code == conn.CodeUnauthorized:
+	case e.Code == conn.CodeUnauthorized, e.Code == conn.CodeForbidden:
 		out.Code = conn.CodeInvalidRequest
 	case e.Code > 0:
 		out.Code = conn.CodeInternal
@@ -57,7 +61,7 @@ func acpRetryable(e *conn.Error) bool {
 		return false
 	}
 	switch e.Code {
-	case conn.CodeBusy, conn.CodeClosing, conn.CodeOverloaded:
+	case conn.CodeBusy, conn.CodeClosing, conn.CodeOverloaded, conn.CodeQuota:
 		return true
 	case conn.CodeProvider:
 		return strings.Contains(" rate_limit overloaded transport stalled ", " "+e.DataKind()+" ")

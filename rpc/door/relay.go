@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/thinkd/thinkd/rpc/conn"
 )
 
@@ -32,6 +34,8 @@ type relay struct {
 	left   chan struct{} // closed when the client's input has ended
 	ledger *ledger
 	end    context.CancelCauseFunc
+
+	refusals int // how many answers in a row said that a message is malformed
 
 	readErr error // why the client's input ended; after that
 }
@@ -101,6 +105,9 @@ func (c *relay) follow(ctx context.Context, link *Link) error {
 		if err := c.answerUnanswered(ctx); err != nil {
 			return err
 		}
+		if c.refusals >= conn.MaxMalformed { // the daemon has ended this connection for it, and would end the next one
+			return conn.ErrMalformed
+		}
 		if short++; answered || time.Since(began) >= shortLife {
 			short = 0
 		}
@@ -144,6 +151,7 @@ func (c *relay) join(ctx context.Context, link *Link) (answered, done bool) {
 		}
 		answered = true
 		c.ledger.received(frame)
+		c.count(frame)
 		if c.out.Put(ctx, conn.Update, bytes.Clone(frame)) != nil {
 			break // ctx has ended
 		}
@@ -152,6 +160,33 @@ func (c *relay) join(ctx context.Context, link *Link) (answered, done bool) {
 	link.Close()
 	sending.Wait()
 	return answered, done
+}
+
+// count counts answers about malformed messages. Any other answer says that the client sends sound ones; notifications say nothing.
+func (c *relay) count(frame []byte) {
+	switch {
+	case bytes.HasPrefix(frame, notificationStart):
+	case isRefusal(frame):
+		c.refusals++
+	default:
+		c.refusals = 0
+	}
+}
+
+// isRefusal reports whether an answer, or each answer of a batch, refuses a message as malformed.
+func isRefusal(frame []byte) bool {
+	answers := []gjson.Result{gjson.ParseBytes(frame)}
+	if frame[0] == '[' {
+		answers = answers[0].Array()
+	}
+	for _, a := range answers {
+		switch conn.Code(a.Get("error.code").Int()) {
+		case conn.CodeParse, conn.CodeInvalidRequest, conn.CodeTooLarge:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // send gives the daemon what the client sends. When the client has left, it closes its direction of the link, and the

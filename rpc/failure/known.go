@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/room"
 	"github.com/thinkd/thinkd/provider"
@@ -42,6 +44,9 @@ func Known(err error) *conn.Error {
 	if e, ok := errors.AsType[*registry.OverrideError](err); ok {
 		return conn.InvalidParams(e.Field, "%v", e.Err)
 	}
+	if e, ok := errors.AsType[*gate.Exceeded](err); ok {
+		return Quota(e.Which, e.Resets, e.Error())
+	}
 	if e, ok := errors.AsType[*room.Error](err); ok {
 		return &conn.Error{Code: conn.CodeOverloaded, Message: e.Error(), Data: map[string]any{"limit": e.Limit}}
 	}
@@ -54,6 +59,15 @@ func Known(err error) *conn.Error {
 		}
 	}
 	return nil
+}
+
+// Quota is the error for a user's quota that has no room. resets zero: that is not known.
+func Quota(which string, resets time.Time, message string) *conn.Error {
+	e := &conn.Error{Code: conn.CodeQuota, Message: message, Data: map[string]any{"which": which}}
+	if !resets.IsZero() {
+		e.Data["resets_at"] = resets.UnixMilli()
+	}
+	return e
 }
 
 // refusedMedia names the block, the model, and a model that takes it.
@@ -95,6 +109,8 @@ var sentinels = []struct {
 	{agent.ErrNotParked, &conn.Error{Code: conn.CodeNotFound, Kind: "not_parked", Message: "the turn is not parked: it runs, waits in the queue, or has ended"}},
 	{agent.ErrNoLimit, &conn.Error{Code: conn.CodeInvalidParams, Message: "raise: the turn is not parked at a limit that can be raised",
 		Data: map[string]any{"field": "raise"}}},
+	{agent.ErrNotOperator, &conn.Error{Code: conn.CodeForbidden, Message: "raise: " + agent.ErrNotOperator.Error(),
+		Data: map[string]any{"field": "raise", "right": "settings"}}},
 	{agent.ErrNoCompaction, &conn.Error{Code: conn.CodeInvalidParams, Message: "compact_first: the turn is not parked with a question that offers it, or model_id is given too",
 		Data: map[string]any{"field": "compact_first"}}},
 	{agent.ErrAsked, &conn.Error{Code: conn.CodeBusy, Message: "the turn waits for the answer to a question; send confirm/answer"}},
@@ -105,7 +121,7 @@ var sentinels = []struct {
 	{agent.ErrNoConfirm, &conn.Error{Code: conn.CodeNotFound, Message: "no such question"}},
 	{agent.ErrNoAction, &conn.Error{Code: conn.CodeInvalidParams, Message: "action: must be one of the question's actions",
 		Data: map[string]any{"field": "action"}}},
-	{agent.ErrNoGrant, &conn.Error{Code: conn.CodeInvalidParams, Message: "grant: must be one of the question's grants, with the action allow",
+	{agent.ErrNoGrant, &conn.Error{Code: conn.CodeInvalidParams, Message: "grant: must be one of the question's grants, with the action allow, or one of its denials, with deny",
 		Data: map[string]any{"field": "grant"}}},
 	{agent.ErrNoMessage, &conn.Error{Code: conn.CodeNotFound, Message: "no such message"}},
 	{session.ErrUnfinished, &conn.Error{Code: conn.CodeBusy, Message: "the message is not finished yet"}},

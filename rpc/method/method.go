@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
@@ -45,7 +47,7 @@ func (m Method[C]) For(c C) Bound {
 
 // EveryRequest are the errors that each request may get, whatever its method.
 var EveryRequest = []conn.Code{conn.CodeInvalidRequest, conn.CodeInvalidParams, conn.CodeInternal, conn.CodeClosing,
-	conn.CodeTooLarge, conn.CodeUnauthorized, conn.CodeOverloaded}
+	conn.CodeTooLarge, conn.CodeForbidden, conn.CodeQuota, conn.CodeOverloaded}
 
 // Codes are all errors that a request of the method may get, in ascending order.
 func (m Entry) Codes() []conn.Code {
@@ -112,6 +114,18 @@ func (m Entry) SessionOf(params json.RawMessage) (id session.ID, ok bool) {
 		id = session.ID(word) // the last one counts, as in decoding
 	}
 	return id, session.CheckID(string(id)) == nil
+}
+
+// NewSession is the session that a result of the method names, if the method makes sessions; empty: none. message is the whole answer.
+func (m Entry) NewSession(message []byte) session.ID {
+	for _, name := range []string{"session_id", "sessionId"} {
+		for _, f := range FieldsOf(m.Result) {
+			if f.Name == name {
+				return session.ID(gjson.GetBytes(message, "result."+name).String())
+			}
+		}
+	}
+	return ""
 }
 
 // Now answers at once. run is called on the connection's reading goroutine: it holds up every later request and update of

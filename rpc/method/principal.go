@@ -23,6 +23,15 @@ func (p Principal) Check(name string, right Right) error {
 	if slices.Contains(p.Rights, right) {
 		return nil
 	}
-	return &conn.Error{Code: conn.CodeUnauthorized, Message: name + " needs the right " + right.String() + ", which this client does not have",
+	return Forbidden(right, name)
+}
+
+// OwnsMachine reports whether the principal is the person who runs the daemon. Others have no tools on the machine, learn nothing about
+// keys and settings, and cannot go beyond limits for all sessions.
+func (p Principal) OwnsMachine() bool { return p.Owner == session.Operator }
+
+// Forbidden refuses what needs a right that the client does not have. what is the subject of its sentence.
+func Forbidden(right Right, what string) *conn.Error {
+	return &conn.Error{Code: conn.CodeForbidden, Message: what + " needs the right " + right.String() + ", which this client does not have",
 		Data: map[string]any{"right": right.String()}}
 }

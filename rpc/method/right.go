@@ -15,5 +15,15 @@ var (
 // String is the word of a right in the protocol.
 func (r Right) String() string { return r.word }
 
+// RightNamed finds a right by its word.
+func RightNamed(word string) (Right, bool) {
+	for _, r := range Rights() {
+		if r.word == word {
+			return r, true
+		}
+	}
+	return Right{}, false
+}
+
 // Rights lists all rights.
 func Rights() []Right { return []Right{Use, Keys, Settings, Admin, Audit} }

@@ -1,26 +1,17 @@
 package network
 
 import (
-	"context"
 	"net/http"
-	"time"
 
-	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/auth"
 )
 
 // Authenticator decides who sends a request. Its methods are called by many requests in parallel.
 type Authenticator interface {
-	// Authenticate returns the principal of a request, and a context that ends when its right to be here does: at its
-	// expiry, or when it is revoked. The cause is [conn.ErrRevoked] then. An error is a *[Refusal].
-	Authenticate(r *http.Request) (p method.Principal, valid context.Context, err error)
-}
+	// Authenticate returns what the token of a request grants. An error is an *[auth.Refusal], or says that nobody can decide at the
+	// moment.
+	Authenticate(r *http.Request) (auth.Grant, error)
 
-// Refusal is the answer to a request without a principal.
-type Refusal struct {
-	Status     int           // of HTTP
-	Reason     string        // for the client
-	RetryAfter time.Duration // when to try again; 0: not said
+	// Renew is Authenticate for a token that a client sends over the connection that r began.
+	Renew(r *http.Request, token string) (auth.Grant, error)
 }
-
-// Error is the reason.
-func (r *Refusal) Error() string { return r.Reason }

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
-	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // Config says how clients on the network come in.
@@ -22,6 +22,10 @@ type Config struct {
 	Names       []string // of the listener, besides those of loopback
 	Hosts       []string // names, with a port or without, by which clients may call besides
 	Origins     []string // of pages that may connect, besides our own: scheme://host[:port]
+
+	// Refused is called with the address of each client that shows a token or a login's cookie that does not let it in; nil: nobody
+	// needs to know. It is called by many requests in parallel.
+	Refused func(from string)
 
 	Pages map[string]http.Handler // by path; they hold nothing secret and need no principal
 
@@ -41,6 +45,6 @@ type Endpoint struct {
 	// Cookie says that pages may connect with the cookie of a login.
 	Cookie bool
 
-	// Serve is one life of a client. It ends with ctx, and closes the frames.
-	Serve func(ctx context.Context, p method.Principal, f conn.Frames) error
+	// Serve is one life of a client. It ends with ctx, which is that of the lease, and closes the frames.
+	Serve func(ctx context.Context, l *auth.Lease, f conn.Frames) error
 }

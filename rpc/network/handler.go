@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 )
@@ -28,6 +29,8 @@ type Handler struct {
 	logins *Logins // nil: none
 	gate   *gate
 	routes []route
+
+	refused func(from string) // see Config; nil: nobody needs to know
 
 	ctx context.Context // of all connections; ended by Close
 	end context.CancelCauseFunc
@@ -45,18 +48,13 @@ type route struct {
 	path    string
 	public  bool // it needs no principal
 	cookie  bool // a login's cookie counts
-	handler func(http.ResponseWriter, *http.Request, visitor)
-}
-
-// visitor is the sender of a request that is let in; the zero one on a public route.
-type visitor struct {
-	principal method.Principal
-	valid     context.Context // ends with its right to be here
+	admin   bool // it needs the right to run the daemon
+	handler func(http.ResponseWriter, *http.Request, auth.Grant)
 }
 
 // New makes a handler, whose Close must be called.
 func New(c Config) *Handler {
-	h := &Handler{log: c.Log, auth: c.Authenticator, logins: c.Logins, gate: newGate(c)}
+	h := &Handler{log: c.Log, auth: c.Authenticator, logins: c.Logins, gate: newGate(c), refused: c.Refused}
 	h.ctx, h.end = context.WithCancelCause(context.Background())
 	h.routes = []route{
 		{path: "/healthz", public: true, handler: reading(text("ok"))},
@@ -67,10 +65,10 @@ func New(c Config) *Handler {
 	}
 	for _, e := range c.Endpoints {
 		h.routes = append(h.routes, route{path: e.Path, cookie: e.Cookie && h.logins != nil,
-			handler: func(w http.ResponseWriter, r *http.Request, v visitor) { h.upgrade(w, r, v, e) }})
+			handler: func(w http.ResponseWriter, r *http.Request, g auth.Grant) { h.upgrade(w, r, g, e) }})
 	}
 	if c.Metrics != nil {
-		h.routes = append(h.routes, route{path: "/metrics", handler: reading(c.Metrics)})
+		h.routes = append(h.routes, route{path: "/metrics", admin: true, handler: reading(c.Metrics)})
 	}
 	for path, page := range c.Pages {
 		h.routes = append(h.routes, route{path: path, public: true, handler: reading(page)})
@@ -96,7 +94,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		deny(w, http.StatusForbidden, why)
 		return
 	}
-	found := route{handler: func(w http.ResponseWriter, _ *http.Request, _ visitor) {
+	found := route{handler: func(w http.ResponseWriter, _ *http.Request, _ auth.Grant) {
 		deny(w, http.StatusNotFound, "there is nothing here")
 	}}
 	for _, route := range h.routes {
@@ -104,28 +102,41 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			found = route
 		}
 	}
-	var v visitor
+	var g auth.Grant
 	if !found.public {
 		var err error
-		if v.principal, v.valid, err = h.authenticate(r, found); err != nil {
+		if g, err = h.authenticate(r, found); err != nil {
+			h.tell(r, err)
 			h.refuse(w, err)
 			return
 		}
 	}
-	found.handler(w, r, v)
+	if found.admin && !slices.Contains(g.Principal.Rights, method.Admin) {
+		deny(w, http.StatusForbidden, "this needs the right "+method.Admin.String())
+		return
+	}
+	found.handler(w, r, g)
 }
 
 // authenticate returns who sends a request. A token counts more than a cookie: who shows a wrong one is refused.
-func (h *Handler) authenticate(r *http.Request, to route) (method.Principal, context.Context, error) {
+func (h *Handler) authenticate(r *http.Request, to route) (auth.Grant, error) {
 	if _, given := offeredToken(r); to.cookie && !given && len(r.CookiesNamed(cookieName)) > 0 {
 		return h.logins.admit(r)
 	}
 	return h.auth.Authenticate(r)
 }
 
+// tell says who was not let in. Who showed nothing did not try.
+func (h *Handler) tell(r *http.Request, err error) {
+	_, token := offeredToken(r)
+	if _, refused := errors.AsType[*auth.Refusal](err); refused && h.refused != nil && (token || len(r.CookiesNamed(cookieName)) > 0) {
+		h.refused(address(r, h.gate.behindProxy).String())
+	}
+}
+
 // login gives a browser that has shown the token a cookie.
-func (h *Handler) login(w http.ResponseWriter, _ *http.Request, _ visitor) {
-	c, err := h.logins.grant()
+func (h *Handler) login(w http.ResponseWriter, _ *http.Request, g auth.Grant) {
+	c, err := h.logins.grant(g)
 	if err != nil {
 		h.refuse(w, err)
 		return
@@ -135,7 +146,7 @@ func (h *Handler) login(w http.ResponseWriter, _ *http.Request, _ visitor) {
 }
 
 // logout takes the cookie back.
-func (h *Handler) logout(w http.ResponseWriter, r *http.Request, _ visitor) {
+func (h *Handler) logout(w http.ResponseWriter, r *http.Request, _ auth.Grant) {
 	if err := h.logins.revoke(r); err != nil {
 		h.refuse(w, err)
 		return
@@ -146,10 +157,13 @@ func (h *Handler) logout(w http.ResponseWriter, r *http.Request, _ visitor) {
 
 // refuse answers a request without a principal.
 func (h *Handler) refuse(w http.ResponseWriter, err error) {
-	refusal, ok := errors.AsType[*Refusal](err)
+	refusal, ok := errors.AsType[*auth.Refusal](err)
 	if !ok {
 		h.log.Error("authentication failed", "err", err)
-		refusal = &Refusal{Status: http.StatusServiceUnavailable, Reason: "authentication is not possible for now"}
+		refusal = &auth.Refusal{Status: http.StatusServiceUnavailable, Reason: "authentication is not possible for now"}
+	}
+	if refusal == errVoidLogin {
+		http.SetCookie(w, cookie("", 0))
 	}
 	if refusal.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="thinkd"`)
@@ -200,8 +214,8 @@ func readiness(ready func() error) http.Handler {
 }
 
 // reading lets reads alone through to a handler.
-func reading(handler http.Handler) func(http.ResponseWriter, *http.Request, visitor) {
-	return func(w http.ResponseWriter, r *http.Request, _ visitor) {
+func reading(handler http.Handler) func(http.ResponseWriter, *http.Request, auth.Grant) {
+	return func(w http.ResponseWriter, r *http.Request, _ auth.Grant) {
 		if reads(w, r) {
 			handler.ServeHTTP(w, r)
 		}
@@ -209,14 +223,14 @@ func reading(handler http.Handler) func(http.ResponseWriter, *http.Request, visi
 }
 
 // posting lets POST alone through to a handler.
-func posting(handler func(http.ResponseWriter, *http.Request, visitor)) func(http.ResponseWriter, *http.Request, visitor) {
-	return func(w http.ResponseWriter, r *http.Request, v visitor) {
+func posting(handler func(http.ResponseWriter, *http.Request, auth.Grant)) func(http.ResponseWriter, *http.Request, auth.Grant) {
+	return func(w http.ResponseWriter, r *http.Request, g auth.Grant) {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			deny(w, http.StatusMethodNotAllowed, "this takes POST only")
 			return
 		}
-		handler(w, r, v)
+		handler(w, r, g)
 	}
 }
 
@@ -231,7 +245,7 @@ func reads(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // upgrade leaves the connection to a goroutine of its own, so that nothing of the request is kept.
-func (h *Handler) upgrade(w http.ResponseWriter, r *http.Request, v visitor, e Endpoint) {
+func (h *Handler) upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, e Endpoint) {
 	offered := offeredProtocols(r)
 	ours := func(p string) bool { return strings.EqualFold(p, subprotocol) }
 	if len(offered) > 0 && !slices.ContainsFunc(offered, ours) { // one that offers none takes what there is
@@ -257,10 +271,9 @@ func (h *Handler) upgrade(w http.ResponseWriter, r *http.Request, v visitor, e E
 	}
 	go func() { // ends with the client or its context; Close waits
 		defer h.running.Done()
-		ctx, end := context.WithCancelCause(v.valid)
-		defer end(nil)
-		stop := context.AfterFunc(h.ctx, func() { end(context.Cause(h.ctx)) })
-		defer stop()
-		_ = e.Serve(ctx, v.principal, f) // how it ended is in the log
+		g.From = address(r, h.gate.behindProxy).String()
+		lease := auth.NewLease(h.ctx, g, func(token string) (auth.Grant, error) { return h.auth.Renew(r, token) })
+		defer lease.Close()
+		_ = e.Serve(lease.Context(), lease, f) // how it ended is in the log
 	}()
 }

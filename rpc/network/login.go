@@ -17,14 +17,14 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
-	"github.com/thinkd/thinkd/rpc/method"
 )
 
 const (
 	cookieName = "__Host-thinkd" // browsers take it only over TLS, for this host and all paths
 	loginTime  = 30 * 24 * time.Hour
-	maxLogins  = 100 // the oldest gives way to a new one
+	maxLogins  = 100 // of a token; the oldest gives way to a new one
 )
 
 // Logins are the browsers that have shown the token over TLS. Each one has a cookie with 256 random bits in exchange, so that no
@@ -34,7 +34,7 @@ const (
 //	WebSocket from our own page, with the cookie ──► the principal of the token
 //	POST /logout from our own page, with the cookie ──► the cookie is void, and its connections end
 //
-// A cookie is also void after 30 days, and when the token is replaced. Only digests of cookies are stored. They are made with the
+// A cookie is also void after 30 days, and when the token is revoked that it was made with, or the operator's token is replaced. Only digests of cookies are stored. They are made with the
 // token, so those of an earlier token fit no cookie.
 //
 // Its methods are called by many requests in parallel.
@@ -50,7 +50,8 @@ type Logins struct {
 // login is one browser.
 type login struct {
 	Digest string `json:"digest"`
-	Until  int64  `json:"until"` // Unix milliseconds
+	Until  int64  `json:"until"`           // Unix milliseconds
+	Token  string `json:"token,omitempty"` // the id of the API token that it was made with; empty: the operator's token
 
 	valid context.Context         // of its connections, until it expires; nil: it has had none yet
 	end   context.CancelCauseFunc // ends valid
@@ -71,19 +72,21 @@ func NewLogins(token *Token, kept durable.Value, log *slog.Logger) *Logins {
 }
 
 // grant makes a login. Its caller has checked the token.
-func (l *Logins) grant() (*http.Cookie, error) {
-	_, key, open := l.token.current()
-	if !open {
+func (l *Logins) grant(g auth.Grant) (*http.Cookie, error) {
+	valid, key, open := l.token.current()
+	if !open || g.ID == "" && g.Valid != valid { // a login without an id is the operator's
 		return nil, errNoLogin
 	}
 	id := rand.Text() + rand.Text()
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := append(l.fresh(now), &login{Digest: digest(key, id), Until: now.Add(loginTime).UnixMilli()})
-	for len(list) > maxLogins {
-		list[0].void()
-		list = list[1:]
+	list := append(l.fresh(now), &login{Digest: digest(key, id), Until: now.Add(loginTime).UnixMilli(), Token: g.ID})
+	same := func(one *login) bool { return one.Token == g.ID }
+	for len(list)-len(slices.DeleteFunc(slices.Clone(list), same)) > maxLogins {
+		oldest := slices.IndexFunc(list, same)
+		list[oldest].void()
+		list = slices.Delete(list, oldest, oldest+1)
 	}
 	if err := l.store(list); err != nil {
 		return nil, err
@@ -91,24 +94,35 @@ func (l *Logins) grant() (*http.Cookie, error) {
 	return cookie(id, loginTime), nil
 }
 
-// admit returns the principal of a request with a login's cookie, from our own page.
-func (l *Logins) admit(r *http.Request) (method.Principal, context.Context, error) {
-	valid, key, open := l.token.current()
+// admit returns what the login of a request grants, whose cookie is from our own page.
+func (l *Logins) admit(r *http.Request) (auth.Grant, error) {
+	_, key, open := l.token.current()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found := l.find(r, key)
-	if !open || found == nil || !fromOwnPage(r) {
-		return method.Principal{}, nil, errNoLogin
+	if !open || !fromOwnPage(r) {
+		return auth.Grant{}, errNoLogin
+	}
+	if found == nil {
+		return auth.Grant{}, errVoidLogin
+	}
+	g, ok := l.token.byID(found.Token)
+	if !ok { // the token was revoked, or has expired
+		return auth.Grant{}, errVoidLogin
 	}
 	if found.valid == nil || found.valid.Err() != nil {
-		until, end := context.WithCancelCause(valid)
+		until, end := context.WithCancelCause(g.Valid)
 		until, stop := context.WithDeadlineCause(until, time.UnixMilli(found.Until), conn.ErrRevoked)
 		found.valid, found.end = until, func(cause error) {
 			end(cause)
 			stop()
 		}
 	}
-	return method.Operator(), found.valid, nil
+	g.Valid = found.valid
+	if until := time.UnixMilli(found.Until); g.Expires.IsZero() || until.Before(g.Expires) {
+		g.Expires = until
+	}
+	return g, nil
 }
 
 // revoke ends the login of a request from our own page, with its connections.
@@ -117,8 +131,11 @@ func (l *Logins) revoke(r *http.Request) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found := l.find(r, key)
-	if found == nil || !fromOwnPage(r) {
+	if !fromOwnPage(r) || len(r.CookiesNamed(cookieName)) == 0 {
 		return errNoLogin
+	}
+	if found == nil {
+		return errVoidLogin
 	}
 	found.void()
 	return l.store(slices.DeleteFunc(slices.Clone(l.list), func(other *login) bool { return other == found }))
@@ -170,7 +187,11 @@ func digest(key [sha256.Size]byte, id string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-var errNoLogin = &Refusal{Status: http.StatusUnauthorized, Reason: "the page has no login: open the address with the token"}
+var errNoLogin = &auth.Refusal{Status: http.StatusUnauthorized, Reason: "the page has no login: open the address with the token"}
+
+// errVoidLogin refuses a cookie that lets in no more. The answer takes it back: a tab that logs out may go before it has the answer to that,
+// since the connections of all tabs end first.
+var errVoidLogin = &auth.Refusal{Status: errNoLogin.Status, Reason: errNoLogin.Reason}
 
 // fromOwnPage reports whether a page of the daemon sends a request: its origin is the host that it asks. The gate also admits pages that
 // the operator allows; these have a token. A request without an origin is from no page.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -11,11 +12,13 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 )
 
-// Token is an [Authenticator] with one principal, [method.Operator]: who shows the token is let in.
+// Token is an [Authenticator]. Who shows the token of the data directory is [method.Operator]; other tokens are for the admitters in
+// Others.
 //
 // Wrong tokens are counted, per peer and in all. Above a bound they are refused unseen. A right one always passes: 256
 // random bits are not guessed at any rate, while a peer (all that is local is one, and so is a tunnel) must not be able
@@ -23,6 +26,8 @@ import (
 type Token struct {
 	look        func()
 	behindProxy bool
+	others      []auth.Admitter
+	wrong       *auth.Refusal // of a token that nobody admits
 
 	mu      sync.Mutex
 	digest  [sha256.Size]byte
@@ -32,11 +37,16 @@ type Token struct {
 	guesses guesses
 }
 
-// NewToken admits the bearers of a token; an empty one admits no client. look is called before a token is
-// checked, and calls Set if the token has changed; nil: Set is called otherwise. behindProxy says that a proxy stands in front, whose word
-// about a peer's address counts.
-func NewToken(token provider.Secret, look func(), behindProxy bool) *Token {
-	t := &Token{look: look, behindProxy: behindProxy}
+// NewToken admits the bearers of a token, and those whom one of the others admits; an empty token admits no client. look is called before a
+// token is checked, and calls Set if the token has changed; nil: Set is called otherwise. behindProxy says that a proxy stands in front,
+// whose word about a peer's address counts.
+func NewToken(token provider.Secret, look func(), behindProxy bool, others ...auth.Admitter) *Token {
+	t := &Token{look: look, behindProxy: behindProxy, others: others, wrong: errWrongToken}
+	for _, a := range others {
+		if of, ok := a.(interface{ Advice() string }); ok { // what else clients send
+			t.wrong = &auth.Refusal{Status: t.wrong.Status, Reason: t.wrong.Reason + "; " + of.Advice()}
+		}
+	}
 	t.Set(token)
 	return t
 }
@@ -67,26 +77,61 @@ func (t *Token) current() (valid context.Context, digest [sha256.Size]byte, open
 	return t.valid, t.digest, t.open
 }
 
-// Authenticate is that of [Authenticator]. The context ends when the token is replaced.
-func (t *Token) Authenticate(r *http.Request) (method.Principal, context.Context, error) {
+// Authenticate is that of [Authenticator].
+func (t *Token) Authenticate(r *http.Request) (auth.Grant, error) {
 	token, given := offeredToken(r)
+	if !given {
+		return auth.Grant{}, t.wrong
+	}
+	return t.Renew(r, token)
+}
+
+// Renew is that of [Authenticator].
+func (t *Token) Renew(r *http.Request, token string) (auth.Grant, error) {
 	digest := sha256.Sum256([]byte(token))
-	if given && t.look != nil {
-		t.look()
+	if valid, ours, open := t.current(); subtle.ConstantTimeCompare(digest[:], ours[:]) == 1 && open {
+		return auth.Grant{Principal: method.Operator(), Valid: valid}, nil
+	}
+	wrong := t.wrong
+	for _, a := range t.others {
+		g, ok, err := a.Admit(context.WithoutCancel(r.Context()), token)
+		refusal, refused := errors.AsType[*auth.Refusal](err)
+		if refused && refusal.Status == http.StatusUnauthorized { // a guess like others
+			wrong = refusal
+			break
+		}
+		if ok || err != nil {
+			return g, err
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if subtle.ConstantTimeCompare(digest[:], t.digest[:]) == 1 && t.open {
-		return method.Operator(), t.valid, nil
+	if after := t.guesses.wrong(peer(r, t.behindProxy), time.Now()); after > 0 {
+		return auth.Grant{}, &auth.Refusal{Status: http.StatusTooManyRequests, Reason: "too many wrong tokens", RetryAfter: after}
 	}
-	if given {
-		if after := t.guesses.wrong(peer(r, t.behindProxy), time.Now()); after > 0 {
-			return method.Principal{}, nil, &Refusal{Status: http.StatusTooManyRequests, Reason: "too many wrong tokens", RetryAfter: after}
+	return auth.Grant{}, wrong
+}
+
+// byID returns what the API token with an id grants, or for no id the operator's token.
+func (t *Token) byID(id string) (auth.Grant, bool) {
+	if id == "" {
+		valid, _, open := t.current()
+		return auth.Grant{Principal: method.Operator(), Valid: valid}, open
+	}
+	for _, a := range t.others {
+		if list, ok := a.(interface {
+			ByID(id string) (auth.Grant, bool)
+		}); ok {
+			if g, ok := list.ByID(id); ok {
+				return g, true
+			}
 		}
 	}
-	return method.Principal{}, nil, &Refusal{Status: http.StatusUnauthorized,
-		Reason: "the token is missing or wrong; the file token in the daemon's data directory has it"}
+	return auth.Grant{}, false
 }
+
+var errWrongToken = &auth.Refusal{Status: http.StatusUnauthorized,
+	Reason: "the token is missing or wrong; the file token in the daemon's data directory has it"}
 
 const (
 	bearerPrefix = "bearer "
@@ -126,9 +171,8 @@ func offeredProtocols(r *http.Request) []string {
 	return list
 }
 
-// peer is the client's address, or of IPv6 the network that one customer has. What a header says of it counts only
-// behind a proxy, and then only the proxy's own word, which stands last.
-func peer(r *http.Request, behindProxy bool) netip.Prefix {
+// address is the client's. What a header says of it counts only behind a proxy, and then only the proxy's own word, which stands last.
+func address(r *http.Request, behindProxy bool) netip.Addr {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	addr := from.Addr()
 	if behindProxy {
@@ -137,7 +181,12 @@ func peer(r *http.Request, behindProxy bool) netip.Prefix {
 			addr = forwarded
 		}
 	}
-	addr = addr.Unmap().WithZone("")
+	return addr.Unmap().WithZone("")
+}
+
+// peer is the client's address, or of IPv6 the network that one customer has.
+func peer(r *http.Request, behindProxy bool) netip.Prefix {
+	addr := address(r, behindProxy)
 	bits := addr.BitLen()
 	if addr.Is6() && !addr.IsLoopback() {
 		bits = 64

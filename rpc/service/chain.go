@@ -2,6 +2,7 @@ package service
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/thinkd/thinkd/agent/egress"
 	"github.com/thinkd/thinkd/provider"
@@ -22,7 +23,10 @@ func (c Caller) Fallbacks(member string, list *[]registry.FallbackModel) (*[]ses
 		return nil, err
 	}
 	links := make([]session.Link, 0, len(*list))
-	for _, f := range *list {
+	for i, f := range *list {
+		if f.Key != "" && !c.OwnsMachine() {
+			return nil, conn.InvalidParams(fmt.Sprintf("%s.%d.key", member, i), "names a key of the operator; leave it out")
+		}
 		ref, err := c.Model(f.Model, "")
 		if err != nil {
 			return nil, err

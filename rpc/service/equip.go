@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/thinkd/thinkd/agent"
@@ -16,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -31,18 +33,20 @@ const (
 func (c Caller) Waits(p New) bool { return len(p.Servers) > 0 || c.config.Tools.Slow }
 
 // MayHaveBuiltin reports whether the client may ask for the built-in tools.
-func (c Caller) MayHaveBuiltin() bool { return c.SameUser || c.config.Tools.Builtin }
+func (c Caller) MayHaveBuiltin() bool {
+	return c.OwnsMachine() && (c.SameUser || c.config.Tools.Builtin)
+}
 
 // MayOfferServers reports whether the client may offer servers of its own.
 func (c Caller) MayOfferServers() bool {
-	return c.config.Tools.Offer != nil && (c.SameUser || c.config.Tools.FromClients)
+	return c.OwnsMachine() && c.config.Tools.Offer != nil && (c.SameUser || c.config.Tools.FromClients)
 }
 
 // Equipment is the tools of a session that is being made, as far as they are not in its record.
 type Equipment struct {
 	caller  Caller
 	offered []toolhost.Host // by its client, and nobody's yet
-	missing []string        // hosts that could not be asked
+	missing []string        // what hosts that could not be asked are missing for, in words
 }
 
 // Equip gives a record its tools: the client's own, and those of hosts.
@@ -53,10 +57,13 @@ func (c Caller) Equip(ctx context.Context, p New, record *session.Session) (e *E
 			e.Close()
 		}
 	}()
-	asked := Choice{Builtin: c.config.Tools.Builtin}
+	asked := Choice{Builtin: c.config.Tools.Builtin && c.OwnsMachine()}
 	if p.Tools != nil {
 		asked = *p.Tools
-		if asked.Builtin && !c.MayHaveBuiltin() {
+		switch {
+		case asked.Builtin && !c.OwnsMachine():
+			return e, conn.InvalidParams("tools", "the built-in ones work on the machine of the daemon, which is not yours")
+		case asked.Builtin && !c.MayHaveBuiltin():
 			return e, conn.InvalidParams("tools", "the built-in ones are not for clients from the network, unless the operator's config says so")
 		}
 	}
@@ -77,7 +84,7 @@ func (c Caller) Equip(ctx context.Context, p New, record *session.Session) (e *E
 			continue
 		case a.err != nil: // the session is of use without them
 			c.config.Log.Warn("a tool host cannot be reached", "host", a.host.Name(), "err", a.err)
-			e.missing = append(e.missing, a.host.Name())
+			e.missing = append(e.missing, c.unreachable(a))
 		}
 		for _, t := range a.tools {
 			if slices.ContainsFunc(record.Tools, func(has tool.Tool) bool { return has.Name == t.Name }) {
@@ -102,7 +109,7 @@ func (c Caller) Equip(ctx context.Context, p New, record *session.Session) (e *E
 func (c Caller) instruct(record *session.Session) {
 	find := c.config.Tools.Instructions
 	working := slices.ContainsFunc(record.Tools, func(t tool.Tool) bool { return t.Host == tool.Builtin })
-	if find == nil || record.CWD == "" || !working || !c.SameUser && !c.config.Tools.Instructed {
+	if find == nil || !c.OwnsMachine() || record.CWD == "" || !working || !c.SameUser && !c.config.Tools.Instructed {
 		return
 	}
 	found, err := failure.Guard(func() (session.Instructions, error) { return find(record.CWD) })
@@ -151,6 +158,8 @@ func (c Caller) Offered(list []toolhost.Server) (hosts []toolhost.Host, err erro
 	switch {
 	case len(list) == 0:
 		return nil, nil
+	case !c.OwnsMachine():
+		return nil, conn.InvalidParams("mcp_servers", "are not taken from users; the operator can share servers with mcp_servers under [auth] in the config")
 	case !c.MayOfferServers():
 		return nil, conn.InvalidParams("mcp_servers", "are not taken from clients from the network, unless the operator's config says so")
 	case len(list) > maxServers:
@@ -191,6 +200,22 @@ func askHosts(ctx context.Context, hosts []toolhost.Host) []hostAnswer {
 	return answers
 }
 
+// unreachable says which host could not be asked. The reason can name a program or an address, so only the daemon's own user sees it.
+func (c Caller) unreachable(a hostAnswer) string {
+	name := a.host.Name()
+	if _, own, kind := strings.Cut(name, ":"); kind { // who named the server is of no use to a person
+		name = own
+	}
+	text := "this session has no tools of " + name
+	if !c.SameUser {
+		return text + "; see the daemon's log"
+	}
+	return text + ": " + wire.Characters(strings.Join(strings.Fields(a.err.Error()), " "), maxReason)
+}
+
+// maxReason is the most of an error that a client sees, in characters.
+const maxReason = 400
+
 // Adopt gives the offered hosts to a session that is made.
 func (e *Equipment) Adopt(id session.ID) {
 	if len(e.offered) > 0 {
@@ -201,9 +226,9 @@ func (e *Equipment) Adopt(id session.ID) {
 
 // Tell publishes which hosts could not be asked, to the clients that follow the session by then.
 func (e *Equipment) Tell(ctx context.Context, id session.ID) error {
-	for _, name := range e.missing {
+	for _, why := range e.missing {
 		_, err := OnAgent(ctx, e.caller, id, func(a *agent.Agent) (method.Nothing, error) {
-			return method.Nothing{}, a.ToolsMissing(ctx, fmt.Sprintf("this session has no tools of %s, which cannot be reached; see the daemon's log", name))
+			return method.Nothing{}, a.ToolsMissing(ctx, why)
 		})
 		if err != nil && !errors.Is(err, session.ErrNotFound) { // it may be deleted already
 			return err

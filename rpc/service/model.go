@@ -27,6 +27,10 @@ func (c Caller) Model(id, providerID string) (session.ModelRef, error) {
 
 // NoProvider is the error for a provider that does not exist.
 func NoProvider(id string, candidates []string) *conn.Error {
-	return &conn.Error{Code: conn.CodeNoModel, Message: "no such provider: " + wire.Characters(id, 100),
+	text := "no such provider: " + wire.Characters(id, 100)
+	if len(candidates) > 0 {
+		text += "; there are: " + strings.Join(candidates, ", ")
+	}
+	return &conn.Error{Code: conn.CodeNoModel, Message: text,
 		Data: map[string]any{"candidates": append([]string{}, candidates...)}}
 }

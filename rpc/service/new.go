@@ -121,6 +121,9 @@ func (c Caller) Agent(name string) (registry.Agent, error) {
 		return registry.Agent{}, nil
 	}
 	a, ok := c.config.Settings.Agent(name)
+	if ok && !c.OwnsMachine() {
+		a = withoutKeys(a)
+	}
 	if ok {
 		return a, nil
 	}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
@@ -15,12 +16,14 @@ import (
 
 // Config is what the protocols depend on in common.
 type Config struct {
-	Log          *slog.Logger                    // required
-	Sessions     func(method.Principal) Sessions // those of a principal; [AgentsOf] makes it. It costs nothing: it is called for each request
-	Catalog      agent.Catalog                   // of all models
-	Providers    func() []ProviderStatus         // in catalog order
-	Settings     *registry.Settings              // what clients set for all sessions
-	DefaultModel func() session.ModelRef         // of a session whose client names none
+	Log          *slog.Logger                           // required
+	Sessions     func(method.Principal) Sessions        // those of a principal; [AgentsOf] makes it. It costs nothing: it is called for each request
+	Catalog      agent.Catalog                          // of all models
+	Providers    func() []ProviderStatus                // in catalog order
+	Servers      func() []ProviderStatus                // MCP servers that one can log in to; nil: there are none
+	Server       func(id string) (ProviderStatus, bool) // one of them, or one at an address that a client could name; nil: there are none
+	Settings     *registry.Settings                     // what clients set for all sessions
+	DefaultModel func() session.ModelRef                // of a session whose client names none
 	Tools        Tools
 	Egress       []string // labels of the providers that sessions may reach; none: all
 }
@@ -58,6 +61,10 @@ type Tools struct {
 
 	// Adopt makes hosts those of a session, until there is no such session or no daemon any more.
 	Adopt func(session.ID, []toolhost.Host)
+
+	// SetRoots replaces the further folders, all absolute, in which the built-in tools of a session work until the daemon ends. nil: there
+	// are no built-in tools.
+	SetRoots func(session.ID, []string)
 }
 
 // MaxClientName is how much of the name that a client gives itself is kept, in characters. Other clients see who answered.
@@ -75,6 +82,57 @@ type Caller struct {
 // Of returns the caller for the requests of a principal. c must not change any more.
 func (c *Config) Of(p method.Principal, sameUser bool) Caller {
 	return Caller{SameUser: sameUser, config: c, principal: p}
+}
+
+// MaySetKeys reports whether the caller may set and remove keys and logins.
+func (c Caller) MaySetKeys() bool { return c.principal.Check("", method.Keys) == nil }
+
+// OwnsMachine reports whether the caller is the operator: see [method.Principal.OwnsMachine].
+func (c Caller) OwnsMachine() bool { return c.principal.OwnsMachine() }
+
+// Providers lists the providers, in catalog order. Callers who do not own the machine learn which of them they can use, and nothing about
+// keys, logins, limits of accounts and settings.
+func (c Caller) Providers() []ProviderStatus {
+	list := c.config.Providers()
+	if c.OwnsMachine() {
+		return list
+	}
+	shown := make([]ProviderStatus, 0, len(list))
+	for _, s := range list {
+		one := ProviderStatus{ID: s.ID, Available: s.Available, Auth: provider.KeyReady}
+		if !s.Available {
+			one.Auth, one.Why = provider.KeyMissing, "the operator has not set this provider up"
+		}
+		shown = append(shown, one)
+	}
+	return shown
+}
+
+// Agents lists the agents. Callers who do not own the machine do not see the names of keys and the labels of providers.
+func (c Caller) Agents() []registry.Agent {
+	list := c.config.Settings.Agents()
+	if c.OwnsMachine() {
+		return list
+	}
+	shown := make([]registry.Agent, 0, len(list))
+	for _, a := range list {
+		a = withoutKeys(a)
+		a.Egress = nil
+		shown = append(shown, a)
+	}
+	return shown
+}
+
+// withoutKeys is an agent whose fallbacks use the first keys of their providers.
+func withoutKeys(a registry.Agent) registry.Agent {
+	if a.Fallbacks != nil {
+		chain := slices.Clone(*a.Fallbacks)
+		for i := range chain {
+			chain[i].Key = ""
+		}
+		a.Fallbacks = &chain
+	}
+	return a
 }
 
 // Sessions are those of the caller's principal.

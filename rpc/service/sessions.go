@@ -44,6 +44,10 @@ type Sessions interface {
 	List(ctx context.Context, q session.Query) (page []session.Session, next string, err error)
 	Live(s session.Session) (now agent.Live, loaded bool)
 
+	// SealCursor makes a cursor of a place that says something about all users; OpenCursor undoes it. Error: session.ErrCursor.
+	SealCursor(place string) string
+	OpenCursor(cursor string) (string, error)
+
 	// Search finds text in what is stored, within bounds: see [search.Scan].
 	Search(ctx context.Context, q search.Query, b search.Bounds) (search.Page, error)
 
@@ -54,11 +58,13 @@ type Sessions interface {
 	Delete(ctx context.Context, id session.ID) error
 
 	// Used lists what model calls used from one day to another, also in sessions that were deleted. Today is the day in UTC.
+	// UsedByAll is Used for the sessions of all owners; only the operator may read it.
 	Used(ctx context.Context, from, to session.Day) ([]session.Line, error)
+	UsedByAll(ctx context.Context, from, to session.Day) ([]session.Line, error)
 	Today() session.Day
 
-	// Budgets is what is spent and reserved now of each limit for all sessions of the daemon. Attend says that a person wrote or
-	// approved something.
+	// Budgets is what is spent and reserved now of each limit for all sessions of the daemon; only the operator sees it. Attend says that
+	// a person wrote or approved something; only the operator counts.
 	Budgets() []session.Spending
 	Attend()
 
@@ -71,26 +77,46 @@ type Sessions interface {
 
 // AgentsOf returns the sessions of a group's agents, by principal. It is for [Config].
 func AgentsOf(group *agent.Group) func(method.Principal) Sessions {
-	return func(p method.Principal) Sessions { return agentSessions{group.For(p.Owner), group} }
+	return func(p method.Principal) Sessions { return agentSessions{group.For(p.Owner), group, p.Owner} }
 }
 
 // agentSessions are the sessions of one owner, and what holds for all sessions of the group.
 type agentSessions struct {
 	*agent.Sessions
 	group *agent.Group
+	owner session.Owner
 }
 
 func (s agentSessions) Decide(set session.Settings, o session.Override) (provider.Model, provider.Decision, error) {
 	return s.group.Config().Decide(set, o)
 }
 
-func (s agentSessions) Today() session.Day          { return s.group.Today() }
-func (s agentSessions) Budgets() []session.Spending { return s.group.Budgets() }
-func (s agentSessions) Attend()                     { s.group.Attend() }
+func (s agentSessions) Today() session.Day { return s.group.Today() }
+
+func (s agentSessions) UsedByAll(ctx context.Context, from, to session.Day) ([]session.Line, error) {
+	if s.owner != session.Operator {
+		return nil, method.Forbidden(method.Audit, "the usage of others")
+	}
+	return s.group.Config().Store.Ledger().Lines(ctx, nil, from, to)
+}
+
+// Budgets and Attend are for the operator: the limits for all sessions are theirs.
+func (s agentSessions) Budgets() []session.Spending {
+	if s.owner != session.Operator {
+		return nil
+	}
+	return s.group.Budgets()
+}
+
+func (s agentSessions) Attend() {
+	if s.owner == session.Operator {
+		s.group.Attend()
+	}
+}
 
 func (s agentSessions) Hosts(of session.Session) []toolhost.Host {
 	if list := s.group.Config().Hosts; list != nil {
-		return list(of)
+		return list(s.owner, of)
 	}
 	return nil
 }

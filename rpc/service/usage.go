@@ -19,11 +19,12 @@ const (
 	UsageByProvider UsageBy = "provider"
 	UsageByPayer    UsageBy = "payer"
 	UsageByPurpose  UsageBy = "purpose"
+	UsageByUser     UsageBy = "user" // of all users, for the operator
 )
 
 // Words lists all of them.
 func (UsageBy) Words() []string {
-	return provider.Words(UsageByDay, UsageByModel, UsageByLevel, UsageBySession, UsageByProvider, UsageByPayer, UsageByPurpose)
+	return provider.Words(UsageByDay, UsageByModel, UsageByLevel, UsageBySession, UsageByProvider, UsageByPayer, UsageByPurpose, UsageByUser)
 }
 
 // UsageRow is a row of a report.
@@ -43,7 +44,7 @@ type CacheMisses struct {
 	session.Misses
 }
 
-// UsageOf is what a row is about. It has the member that the report is by, and none if that is not known.
+// UsageOf is what a row is about. It has the members that the report is by and split by, without those that are not known.
 type UsageOf struct {
 	Day      session.Day     `json:"day,omitempty"`
 	Model    string          `json:"model_id,omitempty"` // provider/id
@@ -52,35 +53,43 @@ type UsageOf struct {
 	Provider string          `json:"provider,omitempty"`
 	Payer    string          `json:"payer,omitempty"`
 	Purpose  session.Purpose `json:"purpose,omitempty"`
+	User     string          `json:"user,omitempty"` // absent: the operator
+	Tenant   string          `json:"tenant,omitempty"`
 }
 
-func (by UsageBy) of(l session.Line) UsageOf {
+// fill sets the member of a row that a report by this has.
+func (by UsageBy) fill(of *UsageOf, l session.Line) {
 	switch by {
+	case UsageByDay:
+		of.Day = l.Day
 	case UsageByModel:
-		if l.Model == (session.ModelRef{}) {
-			return UsageOf{}
+		if l.Model != (session.ModelRef{}) {
+			of.Model = l.Model.String()
 		}
-		return UsageOf{Model: l.Model.String()}
 	case UsageByLevel:
-		return UsageOf{Level: l.Level}
+		of.Level = l.Level
 	case UsageBySession:
-		return UsageOf{Session: l.Ref.ID}
+		of.Session = l.Ref.ID
 	case UsageByProvider:
-		return UsageOf{Provider: l.Model.Provider}
+		of.Provider = l.Model.Provider
 	case UsageByPayer:
-		return UsageOf{Payer: l.Payer}
+		of.Payer = l.Payer
+	case UsageByUser:
+		of.User, of.Tenant = l.Ref.Owner.User, l.Ref.Owner.Tenant
 	case UsageByPurpose:
-		return UsageOf{Purpose: l.Purpose}
+		of.Purpose = l.Purpose
 	}
-	return UsageOf{Day: l.Day}
 }
 
-// UsageReport sums lines of a ledger. Rows by day are in the order of the days; others begin with the highest cost. sum has all of them.
-func UsageReport(lines []session.Line, by UsageBy) (rows []UsageRow, sum UsageRow) {
+// UsageReport sums lines of a ledger. A row is about what the report is by, and about what it is split by, if that is not empty. Rows by day are
+// in the order of the days; others begin with the highest cost. sum has all of them.
+func UsageReport(lines []session.Line, by, split UsageBy) (rows []UsageRow, sum UsageRow) {
 	at, missed, all := make(map[UsageOf]int), []session.Missed{}, session.Missed{}
 	rows = []UsageRow{}
 	for _, l := range lines {
-		of := by.of(l)
+		var of UsageOf
+		by.fill(&of, l)
+		split.fill(&of, l)
 		i, ok := at[of]
 		if !ok {
 			i = len(rows)
@@ -96,10 +105,11 @@ func UsageReport(lines []session.Line, by UsageBy) (rows []UsageRow, sum UsageRo
 	}
 	sum.Missed = newCacheMisses(all)
 	slices.SortStableFunc(rows, func(a, b UsageRow) int {
+		var days int
 		if by == UsageByDay {
-			return cmp.Compare(a.Day, b.Day)
+			days = cmp.Compare(a.Day, b.Day)
 		}
-		return cmp.Or(cmp.Compare(costOf(b.Usage), costOf(a.Usage)), cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output))
+		return cmp.Or(days, cmp.Compare(costOf(b.Usage), costOf(a.Usage)), cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output))
 	})
 	return rows, sum
 }

@@ -43,7 +43,7 @@ type Confirm struct {
 // NewConfirm shows a question in about room bytes. The arguments are left out first: the parts say the same. Without
 // all of its parts a call can only be denied.
 func NewConfirm(e feed.Confirm, room int) Confirm {
-	e.Actions, e.Grants = append([]session.Action{}, e.Actions...), append([]tool.Grant{}, e.Grants...)
+	e.Actions, e.Grants, e.Denials = append([]session.Action{}, e.Actions...), append([]tool.Grant{}, e.Grants...), append([]tool.Grant{}, e.Denials...)
 	if len(e.Arguments) == 0 {
 		e.Arguments = json.RawMessage("{}")
 	}

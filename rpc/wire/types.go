@@ -13,6 +13,8 @@ import (
 	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -64,7 +66,11 @@ func (w Session) WithDetails(st agent.State) Session {
 	w.Grants, w.Pinned, w.Options = st.Grants, st.Session.Pinned, NewOptions(st.Session.Settings)
 	w.Instructions, w.Plan = st.Session.Instructions.Files, st.Plan
 	for _, t := range st.Session.Tools {
-		w.Tools = append(w.Tools, SessionTool{t.Name, t.Host, t.Source, cmp.Or(t.Effect, tool.Other)})
+		source := t.Source
+		if t.Host == tool.MCP {
+			source = t.Server() // without what tells the servers of two clients apart
+		}
+		w.Tools = append(w.Tools, SessionTool{t.Name, t.Host, source, cmp.Or(t.Effect, tool.Other)})
 	}
 	return w
 }
@@ -135,7 +141,47 @@ type Message struct {
 	Into       session.TurnID     `json:"into,omitempty"`   // the turn that took the prompt in; empty: its own
 	Continues  session.TurnID     `json:"continues,omitempty"`
 	Joins      *feed.Joined       `json:"joins,omitempty"`
-	Pinned     bool               `json:"pinned,omitempty"` // later summaries keep it word for word
+	Pinned     bool               `json:"pinned,omitempty"`   // later summaries keep it word for word
+	Ended      *TurnEnded         `json:"turn_end,omitempty"` // of the last message of a turn; absent: it ended with end_turn, or has not ended
+}
+
+// TurnEnded is how the turn of a message ended, with the members that turn_end has.
+type TurnEnded struct {
+	StopReason session.StopReason `json:"stop_reason"`
+	Model      *feed.Model        `json:"model,omitempty"` // of the turn; absent: it never started
+	Limit      string             `json:"limit,omitempty"`
+	Error      *conn.Error        `json:"error,omitempty"`
+	Mismatch   []string           `json:"output_errors,omitempty"`
+}
+
+// newTurnEnded is the end that a message shows: the last message of a turn shows an end that is not the usual one.
+func newTurnEnded(m agent.Message) *TurnEnded {
+	if !m.Last || m.Stop == nil || m.Stop.StopReason == session.StopEndTurn {
+		return nil
+	}
+	w := &TurnEnded{StopReason: m.Stop.StopReason, Limit: m.Stop.Limit, Error: failure.OfTurn(m.Stop.Error), Mismatch: m.Stop.Mismatch}
+	if m.Start != nil {
+		w.Model = modelOfTurn(m.Start)
+	}
+	return w
+}
+
+func modelOfTurn(start *session.TurnStart) *feed.Model {
+	return &feed.Model{Provider: start.Model.Provider, ID: start.Model.ID, Level: start.Reasoning.Effective}
+}
+
+func (t *TurnEnded) size() int {
+	if t == nil {
+		return 0
+	}
+	n := 1 << 8 // members and their names
+	if t.Error != nil {
+		n += len(t.Error.Message)
+	}
+	for _, text := range t.Mismatch {
+		n += len(text)
+	}
+	return n
 }
 
 // servedRecord is which model wrote a message.
@@ -169,7 +215,8 @@ func NewPayer(p *session.Payer) *provider.Payer {
 
 // newMessage shows a message in about limit bytes: what of its blocks is beyond that is cut.
 func newMessage(m agent.Message, limit int) (Message, error) {
-	w := Message{ID: m.ID, Turn: m.Turn, Role: m.Role, Time: m.Time, Content: []Block{}, Into: m.Into, Pinned: m.Pinned}
+	w := Message{ID: m.ID, Turn: m.Turn, Role: m.Role, Time: m.Time, Content: []Block{}, Into: m.Into, Pinned: m.Pinned, Ended: newTurnEnded(m)}
+	limit = max(limit-w.Ended.size(), 0)
 	add := func(number int, b provider.Block, open bool) error {
 		if _, ok := b.(provider.Opaque); ok { // nobody may see it
 			return nil
@@ -200,7 +247,7 @@ func newMessage(m agent.Message, limit int) (Message, error) {
 		}
 		return w, nil
 	case m.Start != nil:
-		w.Model = &feed.Model{Provider: m.Start.Model.Provider, ID: m.Start.Model.ID, Level: m.Start.Reasoning.Effective}
+		w.Model = modelOfTurn(m.Start)
 		w.Reasoning = NewReasoning(m.Start.Reasoning)
 		w.Payer = NewPayer(m.Start.Payer)
 	}
@@ -217,7 +264,7 @@ func newMessage(m agent.Message, limit int) (Message, error) {
 
 // Size is about what the message takes as JSON, in bytes.
 func (m Message) Size() int {
-	n := 1 << 10 // reasoning, model and usage
+	n := 1<<10 + m.Ended.size() // reasoning, model and usage
 	for _, b := range m.Content {
 		n += b.size()
 	}

@@ -21,10 +21,33 @@ import (
 
 // Dir is the blobs of a data directory. Open makes one; it has nothing to close.
 //
+// clearLook is how often Clear looks whether something is old enough to be removed.
+const clearLook = time.Second
+
+// Clear sweeps until nothing is left that no log refers to. What was kept within the last minute has to grow older first: a log may be
+// about to refer to it.
+func (b *Dir) Clear(ctx context.Context, store session.Local) (removed int, err error) {
+	tick := time.NewTicker(clearLook)
+	defer tick.Stop()
+	for {
+		n, err := b.Sweep(ctx, store)
+		if removed += n; err != nil || !b.marked() {
+			return removed, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return removed, context.Cause(ctx)
+		}
+	}
+}
+
 // Sweep removes what no log refers to, if a session was deleted since the last time. Tend sweeps after deletions.
 type Dir struct {
 	dir string
 	due chan struct{} // a token: a session was deleted
+
+	sweeping sync.Mutex // held by a sweep
 
 	mu    sync.Mutex // held while a file is made sure of, and while one is removed: the two never cross
 	named bool       // the names that were there are durable, and the directory's own; guarded by mu
@@ -223,6 +246,8 @@ type searcher interface {
 // may take a while; sessions may be created, used and deleted meanwhile. Where a session is damaged, the store's
 // file is searched for names instead: what occurs in it stays.
 func (b *Dir) Sweep(ctx context.Context, store session.Local) (removed int, err error) {
+	b.sweeping.Lock()
+	defer b.sweeping.Unlock()
 	if !b.marked() {
 		return 0, nil
 	}

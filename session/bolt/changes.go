@@ -354,6 +354,79 @@ func (c *deleteChange) landed(tx *bbolt.Tx) (bool, error) {
 	return tx.Bucket(sessionBucket).Get([]byte(c.id)) == nil, nil
 }
 
+// forgetChange removes what is kept of an owner besides sessions.
+type forgetChange struct{ owner session.Owner }
+
+// Forget removes what is kept of an owner besides sessions. Their bytes are in the file until [Store.Compact].
+func (b *Store) Forget(ctx context.Context, owner session.Owner) error {
+	if owner == session.Operator { // its keys have no name of an owner, so they would be all
+		return session.ErrOwner
+	}
+	return b.submit(ctx, &forgetChange{owner})
+}
+
+func (c *forgetChange) session() rowKey { return "" }
+
+func (c *forgetChange) ends(rowKey, session.BlockRef) bool { return false }
+
+func (c *forgetChange) apply(tx *bbolt.Tx) error {
+	of := ownerKey(c.owner)
+	if key, _ := tx.Bucket(indexBucket).Cursor().Seek(of); bytes.HasPrefix(key, of) {
+		return session.ErrOwner
+	}
+	if err := tx.Bucket(metaBucket).Put(deletedKey, []byte("yes")); err != nil {
+		return err
+	}
+	return c.each(tx, (*bbolt.Bucket).Delete)
+}
+
+func (c *forgetChange) landed(tx *bbolt.Tx) (bool, error) {
+	landed := true
+	err := c.each(tx, func(*bbolt.Bucket, []byte) error {
+		landed = false
+		return nil
+	})
+	return landed, err
+}
+
+// each calls f for each key with something of the owner's. f may delete the key.
+func (c *forgetChange) each(tx *bbolt.Tx, f func(*bbolt.Bucket, []byte) error) error {
+	of := ownerKey(c.owner)
+	for _, in := range []struct {
+		bucket []byte
+		begin  []byte                // what the keys begin with
+		owned  func(key []byte) bool // nil: all of these are the owner's
+	}{
+		{creationBucket, append([]byte{creationByStamp}, of...), nil},
+		{creationBucket, placesOf(c.owner), nil},
+		{ledgerBucket, append([]byte{ledgerTotal}, of...), nil},
+		{ledgerBucket, []byte{ledgerLine}, func(key []byte) bool { return len(key) > 1+dayLength && c.owns(key[1+dayLength:]) }},
+		{ledgerBucket, []byte{ledgerHold}, func(key []byte) bool { return c.owns(key[1:]) }},
+	} {
+		bucket := tx.Bucket(in.bucket)
+		var keys [][]byte // a cursor does not go on after a deletion
+		err := eachKey(bucket, in.begin, nil, func(key, _ []byte) error {
+			if in.owned == nil || in.owned(key) {
+				keys = append(keys, bytes.Clone(key))
+			}
+			return nil
+		})
+		for _, key := range keys {
+			err = errors.Join(err, f(bucket, key))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owns reports whether a session's key with its length is the owner's.
+func (c *forgetChange) owns(from []byte) bool {
+	key, _, err := cutKey(from)
+	return err == nil && key.ref().Owner == c.owner
+}
+
 // epochBlock is how many epochs a commit reserves. Update numbers are multiples of 2^24 of an epoch, and clients read them as
 // numbers of 53 bits, so this allows for eight million starts of the daemon.
 const epochBlock = 64

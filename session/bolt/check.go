@@ -19,26 +19,56 @@ import (
 // CheckFile reads all of a store's file: every page, record, entry and checkpoint, and folds every log. It never writes.
 // The error is about the file as a whole, and then nothing is known of its sessions: os.ErrNotExist where no store ever
 // was, *LockedError while a daemon has the file, and whatever else Open would say.
-func CheckFile(ctx context.Context, path string) (session.Report, error) {
+func CheckFile(ctx context.Context, path string) (report session.Report, err error) {
+	err = whileFree(path, func(store string) error {
+		report, err = checkFile(ctx, path, store)
+		return err
+	})
+	return report, err
+}
+
+// ListDir lists sessions of the operator in the store of a data directory that no process has open. It never writes. The errors about the
+// file are those of CheckFile. A file of an older format is an error as well: only Open upgrades it.
+func ListDir(ctx context.Context, dir string, q session.Query) (list []session.Session, err error) {
+	path := filepath.Join(dir, fileName)
+	err = whileFree(path, func(store string) error {
+		b := &Store{path: path, store: store}
+		inv, err := b.openFile(walkRecords, readOnly)
+		if err != nil {
+			return err
+		}
+		defer b.closeFile() // nothing was written
+		if inv.format < formatVersion {
+			return fmt.Errorf("%s has the older format %d", fileName, inv.format)
+		}
+		b.damaged = inv.damaged
+		list, _, err = b.For(session.Operator).List(ctx, q)
+		return err
+	})
+	return list, err
+}
+
+// whileFree calls f with the name of the store at path, and holds the store's lock meanwhile. A daemon that starts waits for the lock.
+func whileFree(path string, f func(store string) error) error {
 	lock, err := lockFile(filepath.Join(filepath.Dir(path), lockName), onlyIfThere)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return session.Report{}, err
+		return err
 	}
 	if lock != nil {
 		defer unlockFile(lock) // it ends with the process at the latest
 	}
 	m, err := readMark(filepath.Dir(path))
 	if err != nil {
-		return session.Report{}, err
+		return err
 	}
 	there, err := present(path, m)
 	if err != nil {
-		return session.Report{}, err
+		return err
 	}
 	if !there {
-		return session.Report{}, fmt.Errorf("%s: %w", filepath.Base(path), os.ErrNotExist)
+		return fmt.Errorf("%s: %w", filepath.Base(path), os.ErrNotExist)
 	}
-	return checkFile(ctx, path, m.store)
+	return f(m.store)
 }
 
 // checkFile is CheckFile for a file that nobody else writes to. An empty store is any.

@@ -3,7 +3,6 @@ package bolt
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
@@ -138,7 +137,7 @@ func TestCompactAndBackup(t *testing.T) {
 	dir := t.TempDir()
 	b := openTest(t, dir)
 	storetest.Create(t, b, session.Session{ID: storetest.ID(0)})
-	storetest.Add(t, b, storetest.ID(0), storetest.Said(storetest.TurnA, strings.Repeat("word ", rand.IntN(40_000))))
+	storetest.Add(t, b, storetest.ID(0), storetest.Said(storetest.TurnA, strings.Repeat("word ", 20_000)))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(testgo.Guard(t, func() {

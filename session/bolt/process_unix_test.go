@@ -241,11 +241,12 @@ func TestKill(t *testing.T) {
 // killWriter kills a process that writes again and again, and checks that all that was acknowledged is there.
 func killWriter(t *testing.T, what, dir string) {
 	const kills = 20
+	rng := rand.New(rand.NewPCG(kills, uint64(len(what)))) // always the same numbers; what the child does until the kill differs
 	var acked [killWriters]uint64
 	total := 0
 	for kill := range kills {
 		cmd, lines, _ := startChild(t, what, dir)
-		acks := killWriters + rand.IntN(60) // until the kill; what the child does meanwhile is the random part
+		acks := killWriters + rng.IntN(60) // until the kill
 		for seen := 0; lines.Scan(); {
 			var w int
 			var last uint64

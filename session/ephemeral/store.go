@@ -3,6 +3,7 @@ package ephemeral
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -85,6 +86,18 @@ func (s *Store) Owners(ctx context.Context) ([]session.Owner, error) {
 		}
 	}
 	return list, err
+}
+
+// Forget removes what is kept of an owner besides sessions.
+func (s *Store) Forget(ctx context.Context, owner session.Owner) error {
+	if err := s.memory.Forget(ctx, owner); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	maps.DeleteFunc(s.holds, func(ref session.Ref, _ hold) bool { return ref.Owner == owner })
+	s.late = slices.DeleteFunc(s.late, func(c settling) bool { return c.ref.Owner == owner })
+	s.mu.Unlock()
+	return s.durable.Forget(ctx, owner)
 }
 
 // Close ends both stores.

@@ -1,6 +1,9 @@
 package mem
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -27,6 +30,13 @@ func (b *books) add(c session.Charge) {
 	if c.Calls > 0 {
 		b.addLine(c.Line)
 	}
+}
+
+// forget removes what an owner has used and reserved.
+func (b *books) forget(owner session.Owner) {
+	maps.DeleteFunc(b.lines, func(at entryOf, _ *session.Line) bool { return at.ref.Owner == owner })
+	maps.DeleteFunc(b.totals, func(ref session.Ref, _ provider.Usage) bool { return ref.Owner == owner })
+	b.holds = slices.DeleteFunc(b.holds, func(h session.Hold) bool { return h.Ref.Owner == owner })
 }
 
 func (b *books) addLine(l session.Line) {

@@ -303,6 +303,29 @@ func (m sessions) Delete(ctx context.Context, id session.ID) error {
 	return err
 }
 
+// Forget removes what is kept of an owner besides sessions.
+func (m *Store) Forget(ctx context.Context, owner session.Owner) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return session.ErrClosed
+	}
+	for ref := range m.sessions {
+		if ref.Owner == owner {
+			return session.ErrOwner
+		}
+	}
+	if owner == session.Operator {
+		return session.ErrOwner
+	}
+	delete(m.made, owner)
+	m.books.forget(owner)
+	return nil
+}
+
 // loggedLocked is a session that is there, or is deleted and shared; nil if it is neither.
 func (m *Store) loggedLocked(ref session.Ref) *row {
 	if s := m.sessions[ref]; s != nil {

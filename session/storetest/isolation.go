@@ -23,6 +23,7 @@ var isolationTests = []struct {
 	{"stamps of several owners", testStampsOfOwners},
 	{"lists of several owners", testListsOfOwners},
 	{"names of owners", testOwnerNames},
+	{"forgotten owner", testForget},
 }
 
 var ann, bob = session.Owner{Tenant: "acme", User: "ann"}, session.Owner{Tenant: "acme", User: "bob"}
@@ -265,5 +266,59 @@ func testOwnerNames(t *testing.T, s session.Store) {
 		}
 		_, err = of.Get(t.Context(), ID(1))
 		WantErr(t, "get of a deleted session", err, session.ErrNotFound)
+	}
+}
+
+// testForget: what is kept of an owner besides sessions goes, and nothing of the others.
+func testForget(t *testing.T, s session.Store) {
+	ctx := t.Context()
+	owners := []session.Owner{ann, {Tenant: "acme", User: "anna"}, {Tenant: "acmeann"}, {User: "ann"}, session.Operator}
+	used := func(owner session.Owner) int { return len(lines(t, s, &owner, "", "9")) }
+	for i, owner := range owners {
+		ours := s.For(owner)
+		if _, err := ours.CreateOnce(ctx, session.Session{ID: ID(i)}, CreationBy("a", i)); err != nil {
+			t.Fatal(err)
+		}
+		log := Claim(t, ours, ID(i))
+		AddTo(t, log, Said(TurnA, "a"), Started(TurnA), Reserved(TurnA, dayA, provider.High, 1), costs(TurnA, MsgA, Used(5, 0.5)))
+		if err := s.Ledger().Hold(ctx, session.Ref{Owner: owner, ID: ID(i)}, "h", session.Reserved{Day: dayA, Usage: Used(1, 1)}); err != nil {
+			t.Fatal(err)
+		}
+		if used(owner) == 0 {
+			t.Fatal("the ledger has no line")
+		}
+	}
+	WantErr(t, "the operator", s.Forget(ctx, session.Operator), session.ErrOwner)
+	WantErr(t, "an owner with a session", s.Forget(ctx, ann), session.ErrOwner)
+	if err := s.For(ann).Delete(ctx, ID(0)); err != nil {
+		t.Fatal(err)
+	}
+	if used(ann) == 0 {
+		t.Error("a deletion has changed the ledger")
+	}
+	for range 2 { // what is gone already is a success
+		if err := s.Forget(ctx, ann); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds, err := s.Ledger().Holds(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, owner := range owners {
+		_, ok := remembered(t, s.For(owner), "a")
+		held := slices.ContainsFunc(holds, func(h session.Hold) bool { return h.Ref.Owner == owner })
+		if stays := i > 0; ok != stays || held != stays || used(owner) > 0 != stays {
+			t.Errorf("%s: stamp %v, reservation %v, %d lines", owner, ok, held, used(owner))
+		}
+	}
+	if err := s.Ledger().Settle(ctx, session.Ref{Owner: ann, ID: ID(0)}, "h", Used(1, 1), nil); err != nil || used(ann) > 0 {
+		t.Errorf("a call that ends late: %v, %d lines", err, used(ann))
+	}
+	if _, err := s.For(ann).CreateOnce(ctx, session.Session{ID: ID(9)}, CreationBy("a", 9)); err != nil {
+		t.Fatalf("the owner comes back: %v", err)
+	}
+	if m, ok := remembered(t, s.For(ann), "a"); !ok || m.Session != ID(9) {
+		t.Errorf("a stamp after that: %+v, %v", m, ok)
 	}
 }

@@ -13,8 +13,11 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// ToolGrant is the id of the grant of a whole tool in every question that has one.
-const ToolGrant = "allow_session"
+// ToolGrant is the id of the approval of a whole tool in every question that has one, and ToolDenial that of the denial.
+const (
+	ToolGrant  = "allow_session"
+	ToolDenial = "deny_session"
+)
 
 // Grants lists the grants that a person can give with the approval of a call, the narrowest first.
 func Grants(t tool.Tool, in Inspection) []tool.Grant {
@@ -35,7 +38,20 @@ func Grants(t tool.Tool, in Inspection) []tool.Grant {
 	return append(list, tool.Grant{ID: ToolGrant, Scope: tool.ToolScope, Tool: t.Name, Definition: definition, Text: text})
 }
 
-// Covers reports whether a grant approves a call of a tool.
+// Denials lists the standing denials that a person can give when denying the call, the narrowest first. They cover the same calls as
+// the [Grants]. A denial is no boundary: a command that [Simple] does not accept is asked about, whatever its first words are.
+func Denials(t tool.Tool, in Inspection) []tool.Grant {
+	list := Grants(t, in)
+	for i := range list {
+		list[i].Deny = true
+		if list[i].ID == ToolGrant {
+			list[i].ID = ToolDenial
+		}
+	}
+	return list
+}
+
+// Covers reports whether a grant is an answer to a call of a tool.
 func Covers(g tool.Grant, t tool.Tool, in Inspection) bool {
 	if g.Tool != t.Name || g.Definition != "" && g.Definition != t.Definition() {
 		return false

@@ -124,6 +124,11 @@ func TestGrants(t *testing.T) {
 		if text := strings.Join(got, ", "); text != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, text, tt.want)
 		}
+		for i, g := range Denials(tt.tool, tt.in) {
+			if !g.Deny || g.Text != Grants(tt.tool, tt.in)[i].Text || !Covers(g, tt.tool, tt.in) {
+				t.Errorf("%s: the denial %d is %+v", tt.name, i, g)
+			}
+		}
 	}
 }
 

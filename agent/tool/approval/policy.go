@@ -34,11 +34,12 @@ type Question struct {
 	Concern  Concern // what the host found in the call's arguments
 	Operator tool.Policy
 	Session  tool.Policy
-	Granted  bool // a standing grant of a person covers the call
+	Granted  bool // a standing approval of a person covers the call
+	Denied   bool // a standing denial of a person covers the call
 	Mode     tool.Mode
 }
 
-// Rule decides. The policies come first, see [Decide]. A concern makes the rule stricter. The more serious it is, the fewer
+// Rule decides. A standing denial of a person counts more than anything else. Then the policies come, see [Decide]. A concern makes the rule stricter. The more serious it is, the fewer
 // earlier approvals count:
 //
 //	danger     operator's allow   grant   tool mode edit
@@ -51,7 +52,7 @@ func (q Question) Rule() tool.Rule {
 	rule := Decide(q.Tool, q.Operator, q.Session)
 	danger := q.Concern.Danger
 	switch {
-	case danger >= Protected:
+	case q.Denied, danger >= Protected:
 		return tool.Deny
 	case danger >= Secret, danger > NoDanger && q.Operator.Rule(q.Tool) != tool.Allow:
 		rule = stricter(rule, tool.Ask)

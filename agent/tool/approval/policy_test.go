@@ -110,6 +110,10 @@ func TestQuestion(t *testing.T) {
 			if got := q.Rule(); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
+			q.Denied = true
+			if got := q.Rule(); got != tool.Deny {
+				t.Errorf("got %s under a standing denial", got)
+			}
 		})
 	}
 }

@@ -416,7 +416,7 @@ func TestEditor(t *testing.T) {
 		has(t, p, call(t, h, "read_file", in{"path": p}), "failed: ")
 	}
 	has(t, "run", call(t, h, "run", in{"command": "make", "path": "sub"}), "failed: done\n[exit code 2]")
-	if want := []Command{{"make", filepath.Join(dir, "sub")}}; !slices.Equal(b.runs, want) {
+	if want := []Command{{Line: "make", Dir: filepath.Join(dir, "sub"), Call: "c"}}; !slices.Equal(b.runs, want) {
 		t.Errorf("%v", b.runs)
 	}
 	if d := cmp.Diff(map[string]string{file: "unsaved", filepath.Join(dir, "new", "b.txt"): "b"}, b.text); d != "" {

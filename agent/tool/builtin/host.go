@@ -31,6 +31,7 @@ type Terminal interface {
 type Command struct {
 	Line string
 	Dir  string // absolute
+	Call string // the id of the call that runs it
 }
 
 // Exit is how a command ended.
@@ -83,11 +84,12 @@ type Host struct {
 
 	look    *guard.Look      // of a call that runs
 	decided approval.Concern // what it was decided on
+	call    string           // its id
 }
 
 // with is the host for one call.
-func (h *Host) with(effect tool.Effect, decided approval.Concern) *Host {
-	return &Host{h.tools, h.place, h.tools.config.Guard.Look(effect == tool.Edit), decided}
+func (h *Host) with(call string, effect tool.Effect, decided approval.Concern) *Host {
+	return &Host{h.tools, h.place, h.tools.config.Guard.Look(effect == tool.Edit), decided, call}
 }
 
 // Name is [Name].

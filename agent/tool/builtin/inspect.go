@@ -16,7 +16,7 @@ import (
 
 // Inspect returns what a call would do, for a person who has to approve it. It implements [toolhost.Inspector].
 func (h *Host) Inspect(ctx context.Context, call provider.ToolCall) approval.Inspection {
-	h = h.with(tool.Edit, approval.DecisionOn(ctx).Concern)
+	h = h.with("", tool.Edit, approval.DecisionOn(ctx).Concern)
 	switch call.Name {
 	case "run":
 		return inspectRun(call.Input)

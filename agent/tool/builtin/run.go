@@ -49,7 +49,7 @@ func run(ctx context.Context, h *Host, p runParams, progress func(string)) (stri
 	}
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errTime)
 	defer cancel()
-	c := Command{Line: p.Command, Dir: s.path()}
+	c := Command{Line: p.Command, Dir: s.path(), Call: h.call}
 	var exit Exit
 	if h.place.Terminal != nil && !h.tools.config.Sandbox.On() { // an editor has no sandbox
 		exit, err = h.place.Terminal.Run(timed, c, progress)

@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/thinkd/thinkd/agent/tool/gitignore"
 )
 
 // Bounds of what is read and reported.
@@ -220,7 +222,7 @@ func (w *walk) run(ctx context.Context, visit func(found) error) error {
 	if dir != "." {
 		w.base = dir + "/"
 	}
-	rules := map[string]ignore{}
+	rules := map[string]gitignore.Rules{}
 	if !w.all { // those of the folders above, up to the root
 		for above := dir; above != "."; {
 			above = path.Dir(above)
@@ -275,7 +277,7 @@ func (w *walk) leftOut() string {
 }
 
 // folder walks an open folder that was judged.
-func (w *walk) folder(ctx context.Context, r *os.Root, dir string, rules map[string]ignore, visit func(found) error) error {
+func (w *walk) folder(ctx context.Context, r *os.Root, dir string, rules map[string]gitignore.Rules, visit func(found) error) error {
 	f, err := r.Open(".")
 	if err != nil {
 		return w.refused(err)
@@ -294,7 +296,7 @@ func (w *walk) folder(ctx context.Context, r *os.Root, dir string, rules map[str
 			return context.Cause(ctx)
 		}
 		p := path.Join(dir, e.Name())
-		if !w.all && (e.Name() == ".git" || hidden(rules, p, e.IsDir())) {
+		if !w.all && (e.Name() == ".git" || gitignore.Ignored(rules, p, e.IsDir())) {
 			continue
 		}
 		if !e.IsDir() || w.all {
@@ -311,7 +313,7 @@ func (w *walk) folder(ctx context.Context, r *os.Root, dir string, rules map[str
 }
 
 // enter judges a folder and walks it. One that went away meanwhile, or is another's, is named and not walked.
-func (w *walk) enter(ctx context.Context, e found, rules map[string]ignore, visit func(found) error) error {
+func (w *walk) enter(ctx context.Context, e found, rules map[string]gitignore.Rules, visit func(found) error) error {
 	r, err := e.dir.OpenRoot(e.Name())
 	if err != nil {
 		return visit(e)
@@ -328,7 +330,7 @@ func (w *walk) enter(ctx context.Context, e found, rules map[string]ignore, visi
 }
 
 // ignored reads a .gitignore; without one that can be read, nothing is ignored.
-func ignored(r *os.Root, name string) ignore {
+func ignored(r *os.Root, name string) gitignore.Rules {
 	f, err := r.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblocking, 0)
 	if err != nil {
 		return nil
@@ -341,18 +343,5 @@ func ignored(r *os.Root, name string) ignore {
 	if err != nil {
 		return nil
 	}
-	return readIgnore(string(text))
-}
-
-// hidden asks the files from the nearest to the one at the root.
-func hidden(rules map[string]ignore, p string, folder bool) bool {
-	for dir := path.Dir(p); ; dir = path.Dir(dir) {
-		seen := strings.TrimPrefix(p, dir+"/")
-		if ignored, known := rules[dir].says(seen, folder); known {
-			return ignored
-		}
-		if dir == "." {
-			return false
-		}
-	}
+	return gitignore.Parse(string(text))
 }

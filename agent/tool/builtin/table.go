@@ -26,7 +26,7 @@ func (h *Host) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) a
 	if i < 0 || call.Name == recallName || call.Name == tool.PlanTool || json.Unmarshal(call.Input, &p) != nil {
 		return approval.Concern{} // Run says what is wrong
 	}
-	h = h.with(table[i].Effect, approval.Concern{})
+	h = h.with("", table[i].Effect, approval.Concern{})
 	s, err := h.at(p.Path)
 	if err != nil {
 		return approval.Concern{}
@@ -70,7 +70,7 @@ func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(st
 	if i < 0 {
 		return tool.Failed(call.ID, "there is no such tool any more")
 	}
-	text, failed, err := table[i].run(ctx, h.with(table[i].Effect, approval.DecisionOn(ctx).Concern), call.Input, progress)
+	text, failed, err := table[i].run(ctx, h.with(call.ID, table[i].Effect, approval.DecisionOn(ctx).Concern), call.Input, progress)
 	if err != nil {
 		return tool.Failed(call.ID, err.Error())
 	}

@@ -8,8 +8,9 @@
 // The names of a server's tools begin with the server's name and two underscores. The tools of a session are those at its start: a later
 // change applies to later sessions.
 //
-// A server with resources has two tools more, list_resources and read_resource, unless it has tools of these names. Its prompts are not
-// used. Roots, sampling and elicitation are not offered: the specification of 2026-07-28 deprecates roots.
+// A server with resources has two tools more, list_resources and read_resource, unless it has tools of these names. Its
+// prompts are for people, who name them. A server that a client offers for a session learns the session's folder as its root. Sampling and
+// elicitation are not offered.
 //
-// Inside the package, files depend in one direction: server, content, resource, listing, link, host.
+// Inside the package, files depend in one direction: server, content, resource, listing, link, host, prompt.
 package mcp

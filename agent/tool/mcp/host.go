@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/thinkd/thinkd/agent/tool/approval"
+	"github.com/thinkd/thinkd/agent/tool/mcplogin"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -104,6 +105,9 @@ func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(st
 		h.config.Log.Warn("call of an mcp server", "server", h.config.Server.Name, "tool", call.Name, "err", err)
 	}
 	name := h.config.Server.Name
+	if need, ok := errors.AsType[*mcplogin.NeededError](err); ok {
+		return tool.Failed(call.ID, fmt.Sprintf("the server %s cannot be used, and the call was not run: %v", name, need))
+	}
 	switch {
 	case errors.Is(err, errUnknown):
 		return tool.Failed(call.ID, fmt.Sprintf("the server %s has no such tool any more", name))

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/thinkd/thinkd/agent/tool/mcplogin"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -32,6 +37,7 @@ type link struct {
 	changed atomic.Bool   // the server says that its list has changed
 	listing chan struct{} // a lock on known; a channel, so that waiting for it ends with a context
 	known   listing
+	prompts atomic.Pointer[[]toolhost.Prompt] // of known; nil: nothing was listed yet
 
 	mu       sync.Mutex
 	last     int
@@ -87,6 +93,9 @@ func (l *link) run(host context.Context, group *sync.WaitGroup) {
 	}
 	if err != nil {
 		l.err = fmt.Errorf("mcp server %s: %w: %v", l.config.Server.Name, errDown, err) // %v: it must not look like an error of a call
+		if need, ok := errors.AsType[*mcplogin.NeededError](err); ok {
+			l.err = fmt.Errorf("mcp server %s: %w", l.config.Server.Name, need)
+		}
 		log.Warn("an mcp server did not start", "err", err)
 	}
 	close(l.ready)
@@ -110,17 +119,32 @@ func (l *link) run(host context.Context, group *sync.WaitGroup) {
 	}
 }
 
-// client is this program as the server sees it. It offers no folders, no model and no person to ask.
+// client is this program as the server sees it. It offers no model and no person to ask.
 func (l *link) client() *mcp.Client {
 	log := l.config.Log.With("server", l.config.Server.Name)
-	return mcp.NewClient(&mcp.Implementation{Name: "thinkd", Version: l.config.Version}, &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{},
+	can := &mcp.ClientCapabilities{}
+	if l.config.Root != "" {
+		//lint:ignore SA1019 servers of earlier versions ask for roots, and have no other way to learn the folders
+		can.RootsV2 = &mcp.RootCapabilities{}
+	}
+	c := mcp.NewClient(&mcp.Implementation{Name: "thinkd", Version: l.config.Version}, &mcp.ClientOptions{
+		Capabilities: can,
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			l.changed.Store(true) // the list is read when it is needed: a handler must not wait for an answer
 			log.Info("the tools of an mcp server changed; sessions keep theirs")
 		},
+		PromptListChangedHandler:    func(context.Context, *mcp.PromptListChangedRequest) { l.changed.Store(true) },
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progressed(r.Params) },
 	})
+	if root := l.config.Root; root != "" {
+		path := filepath.ToSlash(root)
+		if !strings.HasPrefix(path, "/") { // a volume of Windows
+			path = "/" + path
+		}
+		//lint:ignore SA1019 servers of earlier versions ask for roots, and have no other way to learn the folders
+		c.AddRoots(&mcp.Root{Name: filepath.Base(root), URI: (&url.URL{Scheme: "file", Path: path}).String()})
+	}
+	return c
 }
 
 // current is what the server offers now. A server that does not answer is stopped.
@@ -143,6 +167,7 @@ func (l *link) current(ctx context.Context) (listing, error) {
 			return listing{}, fmt.Errorf("%w: %v", errDown, err) // %v: it must not look like an error of a call
 		}
 		l.known = known
+		l.prompts.Store(&known.prompts)
 	}
 	return l.known, nil
 }
@@ -168,6 +193,9 @@ func (l *link) call(ctx context.Context, run action, input json.RawMessage, prog
 	}
 	if l.ctx.Err() != nil || ctx.Err() == nil { // the caller has not cancelled it: the connection is broken
 		l.stop()
+		if need, ok := errors.AsType[*mcplogin.NeededError](err); ok {
+			return provider.ToolResult{}, need
+		}
 		if !errors.Is(err, mcp.ErrSessionMissing) {
 			err = fmt.Errorf("%w: %v", errBroken, err) // %v: it must not look like an error of the server
 		}

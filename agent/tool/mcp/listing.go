@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/thinkd/thinkd/agent/tool/arguments"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -21,6 +23,7 @@ import (
 // listing is the tools that a server offers.
 type listing struct {
 	tools   []tool.Tool
+	prompts []toolhost.Prompt
 	actions map[string]action // what a call asks of the server, by our names; nil: nothing was listed yet
 }
 
@@ -52,6 +55,12 @@ func list(ctx context.Context, session *mcp.ClientSession, c Config) (listing, e
 	if caps.Resources != nil {
 		for _, t := range resourceTools() {
 			l.add(c, &t.Tool, t.run)
+		}
+	}
+	if caps.Prompts != nil {
+		var err error
+		if l.prompts, err = listPrompts(ctx, session); err != nil {
+			c.Log.Warn("the prompts of an mcp server are ignored", "server", c.Server.Name, "err", err)
 		}
 	}
 	return l, nil
@@ -130,4 +139,32 @@ func nameOf(server, name string) string {
 	sum := sha256.Sum256([]byte(whole))
 	mark := "_" + hex.EncodeToString(sum[:4])
 	return fit[:min(len(fit), provider.MaxToolName-len(mark))] + mark
+}
+
+// Bounds of prompts.
+const (
+	maxPrompts     = 200
+	maxPromptAbout = 1 << 10 // bytes of a description; the rest is left out
+	maxPromptBytes = 1 << 20 // of the text of one prompt
+)
+
+// listPrompts asks a server for its prompts. Names with white space are left out, because people type them.
+func listPrompts(ctx context.Context, session *mcp.ClientSession) (list []toolhost.Prompt, err error) {
+	for p, err := range session.Prompts(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == maxPrompts {
+			return nil, fmt.Errorf("it offers more than %d prompts", maxPrompts)
+		}
+		if p.Name == "" || strings.ContainsFunc(p.Name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			continue
+		}
+		prompt := toolhost.Prompt{Name: p.Name, Description: strings.ToValidUTF8(p.Description[:min(len(p.Description), maxPromptAbout)], "")}
+		for _, a := range p.Arguments {
+			prompt.Arguments = append(prompt.Arguments, toolhost.Argument{Name: a.Name, Required: a.Required})
+		}
+		list = append(list, prompt)
+	}
+	return list, nil
 }

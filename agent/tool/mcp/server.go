@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/thinkd/thinkd/agent/tool/mcplogin"
 	"github.com/thinkd/thinkd/agent/tool/process"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 )
@@ -19,8 +20,10 @@ type Config struct {
 	Server  toolhost.Server // must pass its Check
 	Name    string          // of the host, see [toolhost.Host]
 	Version string          // of this program
+	Root    string          // the folder that the server is for, absolute; empty: none is named
 	PassEnv []string        // variables of the daemon that a program gets in addition to the usual ones
 
+	Login      *mcplogin.Login    // to a server with an address; nil: requests have only the headers of Server
 	Supervisor process.Supervisor // of the program; nil: it has only a process group
 	Log        *slog.Logger
 }
@@ -35,12 +38,16 @@ const (
 func (c Config) transport() (way mcp.Transport, program *exec.Cmd, release func() error, err error) {
 	s := c.Server
 	if s.URL != "" {
-		return &mcp.StreamableClientTransport{Endpoint: s.URL, MaxRetries: 2, HTTPClient: &http.Client{
+		remote := &mcp.StreamableClientTransport{Endpoint: s.URL, MaxRetries: 2, HTTPClient: &http.Client{
 			Transport: &headers{s.Headers, direct()},
 			CheckRedirect: func(*http.Request, []*http.Request) error {
 				return http.ErrUseLastResponse // the headers may have a key, which another address must not get
 			},
-		}}, nil, func() error { return nil }, nil
+		}}
+		if c.Login != nil {
+			remote.OAuthHandler = c.Login
+		}
+		return remote, nil, func() error { return nil }, nil
 	}
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
 	cmd.Dir, cmd.Env = s.CWD, process.Environ(c.PassEnv, s.Env)

@@ -46,3 +46,25 @@ type Inspector interface {
 	// find out: people then see the arguments, and can grant only the whole tool. It returns soon after ctx ends.
 	Inspect(ctx context.Context, call provider.ToolCall) approval.Inspection
 }
+
+// Prompter is a [Host] whose server has prompts, which people choose by name.
+type Prompter interface {
+	// Prompts lists those of a server that runs, as it listed them last. It waits for nothing.
+	Prompts() []Prompt
+
+	// Prompt returns what a prompt says with these arguments. It starts the server if necessary. Its errors are for people.
+	Prompt(ctx context.Context, name string, arguments map[string]string) (provider.Blocks, error)
+}
+
+// Prompt describes a prompt of a server.
+type Prompt struct {
+	Name        string // without white space
+	Description string
+	Arguments   []Argument
+}
+
+// Argument is a text that a prompt takes.
+type Argument struct {
+	Name     string
+	Required bool
+}

@@ -20,6 +20,7 @@ type Server struct {
 	Env     map[string]string `toml:"env" json:"env,omitempty"`         // of the program, over what package process gives it
 	CWD     string            `toml:"cwd" json:"cwd,omitempty"`         // of the program, absolute; empty: the daemon's
 	URL     string            `toml:"url" json:"url,omitempty"`         // of a server that speaks streamable HTTP
+	OAuth   string            `toml:"oauth_client_id" json:"-"`         // of a client that is registered for us; empty: thinkd registers itself
 	Headers map[string]string `toml:"headers" json:"headers,omitempty"` // of requests to it
 	Tools   []string          `toml:"tools" json:"tools,omitempty"`     // those that are taken, by the server's names; empty: all
 
@@ -53,6 +54,8 @@ func (s Server) Check() error {
 		return wrong("url", "cannot be combined with command; give one of them")
 	case s.URL == "" && s.Command[0] == "":
 		return wrong("command", "names no program")
+	case s.URL == "" && s.OAuth != "":
+		return wrong("oauth_client_id", "is of a server with a url")
 	case s.URL == "" && len(s.Headers) > 0:
 		return wrong("headers", "are of a server with a url")
 	case s.URL != "" && (len(s.Env) > 0 || s.CWD != ""):

@@ -19,6 +19,7 @@ type aside struct {
 	text     strings.Builder
 	facts    []string // what the box says about the answer
 	failure  string
+	prose    prose  // the rows of the text
 	kept     string // the session that has the question as its first prompt; empty: none has
 	closed   bool   // the box is; the question can still be kept
 
@@ -56,6 +57,7 @@ func (a *aside) finish(r asideResult) {
 	a.request = 0
 	a.text.Reset()
 	a.text.WriteString(safe.Clean(r.Text))
+	a.prose = prose{} // it may differ from what came
 	switch {
 	case r.Error != nil:
 		a.failure = r.Error.Message
@@ -122,14 +124,12 @@ func (a *aside) scroll(by int) { a.up = min(max(a.up+by, 0), max(a.total-a.page,
 // rows are those of the answer.
 func (a *aside) rows(width int, l look) []string {
 	var out []string
-	text := strings.Trim(a.text.String(), "\n")
+	text := a.text.String()
 	switch thoughts := strings.TrimSpace(a.thinking.String()); {
-	case text != "":
-		if a.request != 0 {
-			text += "▌"
-		}
-		for _, one := range foldAll(text, width) {
-			out = append(out, rows(one, width)...)
+	case strings.TrimSpace(text) != "":
+		a.prose.update(text, a.request == 0, width, l, false)
+		if out = a.prose.all(width); a.request != 0 && len(out) > 0 {
+			out[len(out)-1] += "▌"
 		}
 	case a.request != 0 && thoughts != "":
 		out = styled(last(foldAll(thoughts, width), thoughtRows), l.thinking)

@@ -74,13 +74,14 @@ func TestAsideStreams(t *testing.T) {
 	d.tell("ask_delta", map[string]any{"ask_id": "a0", "kind": "text", "delta": "of another question"})
 	d.tell("ask_delta", map[string]any{"ask_id": "a1", "kind": "text", "delta": "SetNow. "})
 	d.tell("message_delta", map[string]any{"message_id": "m", "block": 0, "delta": "that."})
-	d.ready(80, plain) // what is final goes to the scrollback
+	d.ready(80, 0, plain) // what is final goes to the scrollback
 	d.shows(`
 
+I write it.
 And that.
 ── Side question · not recorded ───────────────────────────────────────────────
   What is WithClock?
-  SetNow. ▌
+  SetNow.▌
   Close    Keep as a fork        Tab selects one · Esc cancels it, not the turn
 answering · 0s · Ctrl+O shows all · Ctrl+S steers
 
@@ -89,6 +90,7 @@ answering · 0s · Ctrl+O shows all · Ctrl+S steers
 	d.reply(question, asideAnswered, nil)
 	d.shows(`
 
+I write it.
 And that.
 ── Side question · not recorded · 97 % of the input was cached · 0.0100 USD ───
   What is WithClock?
@@ -174,7 +176,7 @@ func TestAsideScrolls(t *testing.T) {
 	d.tell("ask_delta", map[string]any{"ask_id": "a1", "kind": "text", "delta": long.String()})
 	first := func() int { return strings.Count(strings.Split(d.content(), "WithClock?\n  ")[1], "x") } // a sum that moves with the view
 	end := first()
-	if !strings.Contains(d.content(), "rows 33–40 of 40 · PgUp PgDn") || !strings.Contains(d.content(), "And ") {
+	if !strings.Contains(d.content(), "rows 33–40 of 40 · PgUp PgDn") || !strings.Contains(d.content(), "\nAnd\n") {
 		t.Errorf("the end is not shown:\n%s", d.content())
 	}
 	d.press("pgup", "pgup")

@@ -25,7 +25,7 @@ type card struct {
 	q         update
 	appeared  time.Time
 	at        answerID  // selected; empty: nothing is
-	granting  bool      // the list behind "Always…" is open
+	granting  bool      // the list of standing answers behind "Always…" is open
 	grant     int       // selected in it; -1: nothing is
 	sent      bool      // the answer is on its way
 	seen      int       // bytes of the call that were drawn, from its beginning
@@ -62,7 +62,7 @@ func (c *card) answers(typed bool) (ids []answerID, open map[answerID]bool) {
 		case "allow":
 			ids = append(ids, allowOnce)
 			open[allowOnce] = c.whole && !typed && !c.sent
-			if len(c.q.Grants) > 0 {
+			if len(c.standing()) > 0 {
 				ids = append(ids, always)
 				open[always] = open[allowOnce]
 			}
@@ -72,6 +72,9 @@ func (c *card) answers(typed bool) (ids []answerID, open map[answerID]bool) {
 	}
 	return ids, open
 }
+
+// standing are the answers behind "Always…": approvals of later calls, and then denials.
+func (c *card) standing() []grant { return slices.Concat(c.q.Grants, c.q.Denials) }
 
 // settle counts the visible rows as seen, after the terminal has drawn them.
 func (c *card) settle(now time.Time) {
@@ -114,7 +117,7 @@ func (c *card) press(name, text string, lastKey, now time.Time) (handled bool, r
 	case "up", "down":
 		by := map[string]int{"down": 1, "up": -1}[name]
 		if c.granting {
-			c.grant = min(max(c.grant+by, 0), len(c.q.Grants)-1)
+			c.grant = min(max(c.grant+by, 0), len(c.standing())-1)
 		} else {
 			c.scroll(by, now)
 		}
@@ -185,7 +188,10 @@ func (c *card) enter(text string, open map[answerID]bool) (ruling map[string]any
 		if c.grant < 0 {
 			return nil
 		}
-		ruling["grant"] = c.q.Grants[c.grant].ID
+		if c.grant >= len(c.q.Grants) {
+			ruling["action"] = "deny"
+		}
+		ruling["grant"] = c.standing()[c.grant].ID
 	case deny:
 		ruling["action"] = "deny"
 		if text != "" {
@@ -330,10 +336,16 @@ func choices(words []string, hint string, width int, l look) []string {
 	return lines
 }
 
-// list returns the grants behind "Always…".
+// list returns the standing answers behind "Always…".
 func (c *card) list(width int, l look) []string {
-	lines := []string{l.bold(ruled("Allow without a question until this session ends", "", width))}
-	for i, g := range c.q.Grants {
+	var lines []string
+	for i, g := range c.standing() {
+		switch i {
+		case len(c.q.Grants):
+			lines = append(lines, l.bold(ruled("Deny without a question until this session ends", "", width)))
+		case 0:
+			lines = append(lines, l.bold(ruled("Allow without a question until this session ends", "", width)))
+		}
 		for n, row := range rows(ansi.Wrap(visible(g.Text), width-4, ""), width-4) {
 			switch {
 			case i == c.grant && n == 0:
@@ -345,7 +357,7 @@ func (c *card) list(width int, l look) []string {
 			}
 		}
 	}
-	for _, text := range []string{"This call runs as well.", "↑ ↓ select · Enter grants · Esc goes back · /grants lists and revokes"} {
+	for _, text := range []string{"The answer is for this call as well.", "↑ ↓ select · Enter answers · Esc goes back · /grants lists and revokes"} {
 		for _, row := range strings.Split(ansi.Wrap(text, width-2, ""), "\n") {
 			lines = append(lines, "  "+l.dim(row))
 		}

@@ -54,7 +54,8 @@ func (d *desk) ask(id string, parts []part, more map[string]any) {
 	q := map[string]any{"confirm_id": id, "turn_id": "t", "call_id": "c", "name": "run", "message": "Claude wants to run a command.", "title": "Run a command",
 		"origin": map[string]any{"provider": "anthropic", "model": "claude", "host": "builtin", "effect": "run", "folder": "/srv/shop"},
 		"parts":  parts, "actions": []string{"allow", "allow_session", "deny"},
-		"grants": []grant{{"prefix", "Commands that begin with `git diff`"}, {"allow_session", "All calls of run"}}, "until": 0}
+		"grants":  []grant{{ID: "prefix", Text: "Commands that begin with `git diff`"}, {ID: "allow_session", Text: "All calls of run"}},
+		"denials": []grant{{ID: "prefix", Text: "Commands that begin with `git diff`", Deny: true}, {ID: "deny_session", Text: "All calls of run", Deny: true}}, "until": 0}
 	for name, value := range more {
 		q[name] = value
 	}
@@ -147,10 +148,15 @@ func TestCardKeys(t *testing.T) {
 		}, []string{"Q deny no"}, ""},
 		"a grant takes five keys":                   {func(d *desk) { d.wait(time.Hour); d.press("tab", "tab", "enter", "down", "enter") }, []string{"Q allow prefix"}, ""},
 		"nothing is selected in the list of grants": {func(d *desk) { d.wait(time.Hour); d.press("tab", "tab", "enter", "enter", "enter") }, nil, ""},
-		"the second grant":                          {func(d *desk) { d.wait(time.Hour); d.press("tab", "tab", "enter", "down", "down", "down", "enter") }, []string{"Q allow allow_session"}, ""},
-		"Esc leaves the list, then the card":        {func(d *desk) { d.wait(time.Hour); d.press("tab", "tab", "enter", "down", "esc", "esc", "enter") }, nil, ""},
-		"Deny is the third":                         {func(d *desk) { d.wait(time.Hour); d.press("tab", "right", "right", "enter") }, []string{"Q deny"}, ""},
-		"Enter twice answers once":                  {func(d *desk) { d.wait(time.Hour); d.press("tab", "enter", "enter", "tab", "enter") }, []string{"Q allow"}, ""},
+		"the second grant":                          {func(d *desk) { d.wait(time.Hour); d.press("tab", "tab", "enter", "down", "down", "enter") }, []string{"Q allow allow_session"}, ""},
+		"a standing denial":                         {func(d *desk) { d.wait(time.Hour); d.press("tab", "tab", "enter", "down", "down", "down", "enter") }, []string{"Q deny prefix"}, ""},
+		"the last denial": {func(d *desk) {
+			d.wait(time.Hour)
+			d.press("tab", "tab", "enter", "down", "down", "down", "down", "down", "enter")
+		}, []string{"Q deny deny_session"}, ""},
+		"Esc leaves the list, then the card": {func(d *desk) { d.wait(time.Hour); d.press("tab", "tab", "enter", "down", "esc", "esc", "enter") }, nil, ""},
+		"Deny is the third":                  {func(d *desk) { d.wait(time.Hour); d.press("tab", "right", "right", "enter") }, []string{"Q deny"}, ""},
+		"Enter twice answers once":           {func(d *desk) { d.wait(time.Hour); d.press("tab", "enter", "enter", "tab", "enter") }, []string{"Q allow"}, ""},
 		"a paste answers nothing": {func(d *desk) {
 			d.wait(time.Hour)
 			d.press("tab")
@@ -394,10 +400,10 @@ func TestPlainQuestion(t *testing.T) {
 	k.connected(d)
 	k.id, d.asked = "S", nil
 	var out strings.Builder
-	codes := []string{"k7", "m3"}
+	codes := []string{"k7", "m3", "p5"}
 	f := &lines{talk: k, out: &out, newCode: func() string { c := codes[0]; codes = codes[1:]; return c }}
 	ask := func(id string) {
-		q, err := decode("confirm", json.RawMessage(`{"confirm_id":"`+id+`","name":"run","message":"Claude wants to run a command.","origin":{"provider":"anthropic","model":"claude"},"parts":[{"kind":"command","text":"git push\u001b[2K"}],"actions":["allow","allow_session","deny"],"grants":[{"id":"prefix","text":"Commands"}]}`))
+		q, err := decode("confirm", json.RawMessage(`{"confirm_id":"`+id+`","name":"run","message":"Claude wants to run a command.","origin":{"provider":"anthropic","model":"claude"},"parts":[{"kind":"command","text":"git push\u001b[2K"}],"actions":["allow","allow_session","deny"],"grants":[{"id":"prefix","text":"Commands"}],"denials":[{"id":"deny_session","text":"All calls","deny":true}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -411,11 +417,11 @@ func TestPlainQuestion(t *testing.T) {
 Warning: 1 invisible character is shown as ‹name›.
    1  git push‹U+001B ESCAPE›[2K
 [end of question 1: 1 row]
-Type "allow k7", "deny k7", "always k7 1" (until this session ends: Commands) and Enter. Other text is a prompt.
+Type "allow k7", "deny k7", "always k7 1" (until this session ends: Commands), "never k7 1" (denied until this session ends: All calls) and Enter. Other text is a prompt.
 `, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, text := range []string{"y", "allow", "allow m3", "always k7", "always k7 2", "always k7 0", "allow k7 x"} {
+	for _, text := range []string{"y", "allow", "allow m3", "always k7", "always k7 2", "always k7 0", "allow k7 x", "never k7", "never k7 2"} {
 		f.read(text)
 		if n := len(d.asked); n > 0 && !strings.HasPrefix(d.asked[n-1], "session/prompt") {
 			t.Errorf("%q asks %q", text, d.asked[n-1])
@@ -427,8 +433,11 @@ Type "allow k7", "deny k7", "always k7 1" (until this session ends: Commands) an
 	ask("R")
 	f.read("allow k7")
 	f.read("deny m3 not now")
+	f.apply(update{Method: "confirm_resolved", Confirm: "R", Action: "deny", By: "client"}, time.Time{})
+	ask("T")
+	f.read("never p5 1")
 	want := []string{`confirm/answer {"action":"allow","confirm_id":"Q","grant":"prefix","session_id":"S"}`, `session/prompt {"session_id":"S","text":"allow k7"}`,
-		`confirm/answer {"action":"deny","confirm_id":"R","reason":"not now","session_id":"S"}`}
+		`confirm/answer {"action":"deny","confirm_id":"R","reason":"not now","session_id":"S"}`, `confirm/answer {"action":"deny","confirm_id":"T","grant":"deny_session","session_id":"S"}`}
 	if diff := cmp.Diff(want, d.asked); diff != "" {
 		t.Error(diff)
 	}

@@ -7,9 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/files"
+	"github.com/thinkd/thinkd/provider"
 )
 
 // Config is what a chat needs.
@@ -21,10 +27,12 @@ type Config struct {
 	Dial func(context.Context) (Daemon, string, error)
 
 	Session string         // to continue; empty: a new one
-	New     map[string]any // params of session/new
+	Last    bool           // continue the last session of the folder, if there is one
+	Folder  string         // whose files prompts can mention; empty: none
+	New     map[string]any // params of session/new; their model and level also hold for a session to continue
 	Plain   bool           // plain lines, whatever the terminal can do
 	Echo    bool           // for plain lines: the terminal shows what is typed
-	Colour  bool
+	Theme   string         // one of [Themes]; empty: that of the terminal
 }
 
 // Run runs a chat until the person leaves. A running turn then continues in the daemon.
@@ -35,26 +43,65 @@ func Run(ctx context.Context, c Config) error {
 	}
 	t := newTalk(time.Now, c.New)
 	t.start = func() {
-		if c.Session == "" {
+		switch {
+		case c.Session != "":
+			t.reopen(c.Session)
+		case c.Last:
+			t.continueIn(c.Folder)
+		default:
 			t.create()
-		} else {
-			t.follow(c.Session, 0)
 		}
+	}
+	t.save = saveNew
+	t.contents = func(text string) (provider.Blocks, error) {
+		return files.Attached(files.Mentioned(text, c.Folder), text)
 	}
 	if c.Plain {
 		t.hints = c.Echo
 		return (&lines{talk: t, out: c.Out, echo: c.Echo, newCode: randomCode}).run(ctx, c, d, words)
 	}
-	return newScreen(t, look{colour: c.Colour}).run(ctx, c, d, words)
+	l, sure := lookOf(c.Theme)
+	if c.Theme == "" {
+		l, sure = guessLook(c.env)
+	}
+	s := newScreen(t, l)
+	s.askBackground, s.terminal, s.folder, s.env = !sure, &terminal{File: c.Out}, c.Folder, c.env
+	s.hasOutside()
+	err = s.run(ctx, c, d, words)
+	for _, file := range s.pasted {
+		err = cmp.Or(err, os.Remove(file))
+	}
+	if words := t.farewell(); words != "" {
+		if _, failed := fmt.Fprintln(c.Out, "\n"+l.dim(words)); failed != nil {
+			err = cmp.Or(err, failed)
+		}
+	}
+	return err
+}
+
+// env returns a variable of the environment.
+func (c Config) env(name string) string {
+	for _, one := range slices.Backward(c.Env) { // the last one counts
+		if value, ok := strings.CutPrefix(one, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // run runs the program on a terminal until the person leaves.
 func (s *screen) run(ctx context.Context, c Config, d Daemon, words string) error {
 	// The view never stands in the first row: what is erased from there on, tmux and others keep in the scrollback.
-	if _, err := fmt.Fprintln(c.Out, s.look.dim(line("thinkd chat · /help lists the commands and the keys", 78))); err != nil {
+	width := 79
+	if columns, _, err := term.GetSize(int(c.Out.Fd())); err == nil && columns > 0 {
+		width = columns
+	}
+	s.remember([]string{s.look.dim(line("thinkd chat · / lists the commands, /help the keys too", width-1))})
+	if _, err := fmt.Fprintln(c.Out, s.printed[0]); err != nil {
 		return err
 	}
-	p := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Env), tea.WithoutSignalHandler())
+	defer context.AfterFunc(ctx, s.terminal.release)()
+	p := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(s.terminal), tea.WithEnvironment(c.Env), tea.WithoutSignalHandler())
 	quit, stop := context.WithCancel(ctx)
 	readers := make(chan struct{}, 1) // held by the one goroutine that reads
 	listen := func(d Daemon, words string) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +35,12 @@ func told(t *testing.T, pairs ...string) *conversation {
 	return c
 }
 
+// whole is the transcript without the place of its last thought.
+func (c *conversation) whole(width int, l look) []string {
+	rows, _ := c.transcript(width, l)
+	return rows
+}
+
 func TestScrollback(t *testing.T) {
 	long := strings.Repeat("one two three four\\n", 12)
 	for name, test := range map[string]struct {
@@ -40,9 +48,21 @@ func TestScrollback(t *testing.T) {
 		want    []string // printed
 		live    []string // still being written
 	}{
-		"an answer goes line by line": {
+		"a paragraph waits for its end": {
 			[]string{"message_delta", `{"message_id":"m","block":1,"delta":"first\nsec"}`},
-			[]string{"", "first"}, []string{"sec"},
+			nil, []string{"first", "sec"},
+		},
+		"and goes with it": {
+			[]string{"message_delta", `{"message_id":"m","block":1,"delta":"*first*\n\n- sec"}`},
+			[]string{"", "first"}, []string{"• sec"},
+		},
+		"code goes line by line": {
+			[]string{"message_delta", `{"message_id":"m","block":1,"delta":"~~~\nfirst\nsec"}`},
+			[]string{"", "──", "first"}, []string{"sec"},
+		},
+		"a diff of a tool": {
+			[]string{"tool_start", `{"call_id":"c","name":"edit"}`, "tool_end", `{"call_id":"c","content":[{"type":"text","text":"--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\nend"}]}`},
+			[]string{"", "→ edit", "--- a", "+++ b", "@@ -1 +1 @@", "-x", "+y", "end"}, nil,
 		},
 		"the end of a block prints the rest": {
 			[]string{"message_delta", `{"message_id":"m","block":1,"delta":"first\nsec"}`, "text_end", `{"message_id":"m","block":1,"text":"first\nsecond"}`},
@@ -52,32 +72,32 @@ func TestScrollback(t *testing.T) {
 			[]string{"text_end", `{"message_id":"m","block":1,"text":"a","sources":[{"url":"https://e.x/1","title":"One","start":0,"end":1},{"url":"https://e.x/1","title":"One"}]}`,
 				"media_end", `{"message_id":"m","block":2,"mime_type":"image/png","size":12}`,
 				"message_end", `{"message_id":"m","stop_reason":"end_turn","cited":[{"block":1,"sources":[{"url":"https://e.x/2"}]}]}`},
-			[]string{"", "a", "· Sources:", "- One: https://e.x/1", "· [image/png, 12 bytes]", "· Sources:", "- https://e.x/2"}, nil,
+			[]string{"", "a", "· Sources:", "  - One: https://e.x/1", "· [image/png, 12 bytes]", "· Sources:", "  - https://e.x/2"}, nil,
 		},
 		"a plan is one line": {
 			[]string{"plan", `{"items":[{"content":"Read","status":"completed"},{"content":"Write","status":"in_progress"},{"content":"Test","status":"pending"}]}`, "plan", `{"items":[]}`},
-			[]string{"· plan: 1 of 3 completed ·", "now: Write · /plan shows it", "· the plan is empty"}, nil,
+			[]string{"· plan: 1 of 3 completed ·", "  now: Write · /plan shows it", "· the plan is empty"}, nil,
 		},
 		"tools of the vendor": {
 			[]string{"server_tool", `{"message_id":"m","block":1,"call_id":"s","name":"web_search","status":"running","arguments":{"query":"sky"}}`,
 				"server_tool", `{"message_id":"m","block":2,"call_id":"s","name":"web_search","status":"done","text":"1 page","sources":[{"url":"https://e.x/1","title":"One"}]}`},
-			[]string{"", `→ web_search {"query":"sky"}`, "1 page", "- One: https://e.x/1"}, nil,
+			[]string{"", "→ web_search sky", "1 page", "- One: https://e.x/1"}, nil,
 		},
 		"thinking waits for its end": {
 			[]string{"thinking_start", `{"message_id":"m","block":0}`, "thinking_delta", `{"message_id":"m","block":0,"delta":"Hm, "}`},
 			nil, []string{"Hm, "},
 		},
-		"thinking is cut to eight rows": {
+		"thinking is folded": {
 			[]string{"thinking_end", `{"message_id":"m","block":0,"kind":"summary","duration_ms":1200,"tokens":48,"text":"` + long + `"}`},
-			append(append([]string{"", "∴ thought for 1.2 s · 48 tokens · summary"}, repeat("one two three four", 8)...), "… 4 more rows (Ctrl+O)"), nil,
+			[]string{"", "∴ thought for 1.2 s · 48", "tokens · summary · 12 rows ·", "Ctrl+T unfolds"}, nil,
 		},
 		"the answer waits for the thinking before it": {
 			[]string{"thinking_start", `{"message_id":"m","block":0}`, "message_delta", `{"message_id":"m","block":1,"delta":"a\n"}`},
-			nil, []string{"a", ""},
+			nil, []string{"a"},
 		},
 		"a tool's output": {
 			[]string{"tool_start", `{"call_id":"c","name":"read","arguments":{"path":"a.go"}}`, "tool_output", `{"call_id":"c","chunk":"half"}`},
-			[]string{"", `→ read {"path":"a.go"}`}, []string{"half"},
+			[]string{"", "→ read a.go"}, []string{"half"},
 		},
 		"a tool's result takes the place of its output": {
 			[]string{"tool_start", `{"call_id":"c","name":"read"}`, "tool_output", `{"call_id":"c","chunk":"half"}`,
@@ -99,6 +119,22 @@ func TestScrollback(t *testing.T) {
 		"a message that is added when the turn before has ended": {
 			[]string{"prompt", `{"turn_id":"t","disposition":"queued","content":[{"type":"text","text":"fact"}]}`, "turn_end", `{"turn_id":"t","stop_reason":"end_turn"}`},
 			[]string{"", "> fact (adds)"}, nil,
+		},
+		"a prompt is folded between words, and its files stand behind it": {
+			[]string{"prompt", `{"turn_id":"t","disposition":"started","content":[{"type":"file","name":"a.go"},{"type":"file","name":"b c.md"},{"type":"text","text":"one two three four five six seven\n  eight"}]}`},
+			[]string{"", "> one two three four five six", "  seven", "    eight", "  [a.go] [b c.md]"}, nil,
+		},
+		"of a long prompt the beginning is printed": {
+			[]string{"prompt", `{"turn_id":"t","disposition":"steered","content":[{"type":"text","text":"` + strings.Repeat("row\\n", 500) + `end"}]}`},
+			append(append([]string{"", "> row"}, slices.Repeat([]string{"  row"}, 11)...), "  … 489 more rows (Ctrl+O) (steers)"), nil,
+		},
+		"a diff that was approved is printed once": {
+			[]string{"turn_start", `{"turn_id":"t"}`, "confirm", `{"confirm_id":"q","message":"Edit?","parts":[{"kind":"diff","name":"a","text":"@@ -1,1 +1,1 @@\n-x\n+y\n"}]}`,
+				"confirm_resolved", `{"confirm_id":"q","action":"allow","by":"client","client":"me"}`,
+				"tool_start", `{"call_id":"c","name":"edit_file","arguments":{"path":"a","edits":[1]}}`, "tool_end", `{"call_id":"c","content":[{"type":"text","text":"--- a\n+++ b\n@@ -1,1 +1,1 @@\n-x\n+y\n"}]}`,
+				"tool_start", `{"call_id":"d","name":"edit_file"}`, "tool_end", `{"call_id":"d","content":[{"type":"text","text":"--- a\n+++ b\n@@ -1,1 +1,1 @@\n-x\n+z\n"}]}`},
+			[]string{"", "? Edit?", "  a", "  @@ -1,1 +1,1 @@", "   1      - x", "       1  + y", "· allowed by me", "", "→ edit_file a · edits: [1]", "done, as shown above",
+				"", "→ edit_file", "--- a", "+++ b", "@@ -1,1 +1,1 @@", "-x", "+z"}, nil,
 		},
 		"an end without an end of its blocks": {
 			[]string{"turn_start", `{"turn_id":"t"}`, "message_delta", `{"message_id":"m","delta":"cut"}`, "turn_end", `{"turn_id":"t","stop_reason":"limit","limit":"time"}`},
@@ -124,30 +160,69 @@ func TestScrollback(t *testing.T) {
 		},
 		"prose is folded between words, code is not": {
 			[]string{"text_end", `{"message_id":"m","text":"one two three four five six seven eight\n` + "```" + `\none two three four five six seven eight\n` + "```" + `"}`},
-			[]string{"", "one two three four five six", "seven eight", "```", "one two three four five six seven eight", "```"}, nil,
+			[]string{"", "one two three four five six", "seven eight", "──", "one two three four five six seven eight", "──"}, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := told(t, test.updates...)
-			if diff := cmp.Diff(test.want, c.ready(30, plain)); diff != "" {
+			if diff := cmp.Diff(test.want, c.ready(30, 0, plain)); diff != "" {
 				t.Errorf("printed (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.live, c.live(30, 20, plain)); diff != "" {
 				t.Errorf("live (-want +got):\n%s", diff)
 			}
-			if again := c.ready(30, plain); again != nil {
+			if again := c.ready(30, 0, plain); again != nil {
 				t.Errorf("printed twice: %q", again)
 			}
 		})
 	}
 }
 
-func repeat(s string, n int) []string {
-	var out []string
-	for range n {
-		out = append(out, s)
+// A thought of the last turn stays on the screen with what follows it, as long as there is room, so that it can be folded in place. It goes to
+// the scrollback in the form that it has.
+func TestFoldThought(t *testing.T) {
+	d := newDesk(t, 80, 16)
+	shows := func(what, pattern string) {
+		t.Helper()
+		if !regexp.MustCompile(`(?s)` + pattern).MatchString(d.content()) {
+			t.Errorf("%s:\n%s", what, d.content())
+		}
 	}
-	return out
+	printed := func() string {
+		text := strings.Join(d.waitingToPrint, "\n")
+		d.waitingToPrint, d.printing = nil, false
+		return text
+	}
+	d.tell("turn_start", map[string]any{"turn_id": "T"})
+	d.tell("thinking_end", map[string]any{"message_id": "m", "block": 0, "kind": "full", "duration_ms": 6200, "text": "First.\nSecond.\nThird."})
+	d.tell("text_end", map[string]any{"message_id": "m", "block": 1, "text": "Answer."})
+	if text := printed(); text != "" {
+		t.Errorf("the thought is in the scrollback: %q", text)
+	}
+	shows("it is not folded", `∴ thought for 6.2 s · 3 rows · Ctrl\+T unfolds\n\nAnswer\.`)
+	d.press("ctrl+t")
+	shows("it is not unfolded", `∴ thought for 6.2 s · Ctrl\+T folds\nFirst\.\nSecond\.\nThird\.\n\nAnswer\.`)
+	d.press("ctrl+t")
+	shows("it is not folded again", `3 rows · Ctrl\+T unfolds\n\nAnswer`)
+	d.tell("turn_end", map[string]any{"turn_id": "T", "stop_reason": "end_turn"})
+	if text := printed(); text != "" {
+		t.Errorf("the thought leaves the screen with the end of its turn: %q", text)
+	}
+	d.tell("prompt", map[string]any{"turn_id": "U", "disposition": "started", "content": []any{map[string]any{"type": "text", "text": "Next"}}})
+	if text := printed(); !strings.Contains(text, "unfolds\n\nAnswer.\n\n> Next") {
+		t.Errorf("the next prompt does not print it: %q", text)
+	}
+	d.press("ctrl+t") // the reader
+	shows("the text is on the screen", `^[^∴]*$`)
+	if view := d.View().Content; !d.View().AltScreen || !strings.HasPrefix(ansi.Strip(view), "\n∴ thought for 6.2 s\nFirst.") {
+		t.Errorf("the transcript is not open at the thought:\n%s", view)
+	}
+	d.press("ctrl+t")
+	d.tell("thinking_end", map[string]any{"message_id": "n", "block": 0, "kind": "full", "text": "Fourth."})
+	d.tell("text_end", map[string]any{"message_id": "n", "block": 1, "text": strings.Repeat("row\n", 20)})
+	if text := printed(); !strings.Contains(text, "∴ thought · 1 row · Ctrl+T unfolds\n\nrow") {
+		t.Errorf("what has no room is not printed: %q", text)
+	}
 }
 
 func TestFold(t *testing.T) {
@@ -167,6 +242,43 @@ func TestFold(t *testing.T) {
 }
 
 // What is printed above the view takes as many rows as bubbletea counts, and never ends in the last column.
+func TestFoldBehind(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"", "·"},
+		{"one", "· one"},
+		{"one two three four five", "· one two three four|  five"},
+		{"a\n\nb", "· a||  b"},
+		{"  one two three four five", "·   one two three|  four five"},
+		{"name  one two three four", "· name  one two|        three four"},
+		{"a long name here  one two", "· a long name here|  one two"}, // no room behind that column
+		{"verylongwordwithoutanyblank", "· verylongwordwithoutanyblank"},
+		{"日本語 日本語 日本語", "· 日本語 日本語|  日本語"},
+	} {
+		if got := strings.Join(foldBehind("· ", tt.text, 20), "|"); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestCalled(t *testing.T) {
+	for arguments, want := range map[string]string{
+		"":                                   "tool",
+		"{}":                                 "tool",
+		"null":                               "tool null",
+		"[1]":                                "tool [1]",
+		`{"command":"go test"}`:              "tool go test",
+		`{"path":"a","edits":[{"old":"x"}]}`: `tool a · edits: [{"old":"x"}]`,
+		`{"max":3,"path":"a"}`:               "tool max: 3 · path: a",
+		`{"path":"a\nb","content":"c","path":""}`: "tool a\nb · content: c · path:",
+		`{"path":"a`: `tool {"path":"a`,
+		`{"path"`:    `tool {"path"`,
+	} {
+		if got := called("tool", json.RawMessage(arguments)); got != want {
+			t.Errorf("%s: %q, want %q", arguments, got, want)
+		}
+	}
+}
+
 func TestPrintable(t *testing.T) {
 	for _, text := range []string{"", "ab", strings.Repeat("x", 10), strings.Repeat("x", 25), strings.Repeat("x", 30),
 		"123456789日本", strings.Repeat("日", 12), look{}.thinking(strings.Repeat("y", 20))} {
@@ -279,7 +391,7 @@ func TestRefusal(t *testing.T) {
 	k.id = "S"
 	k.setLevel("huge")
 	k.answered(door.Answer{ID: d.sent, Error: &conn.Error{Message: "no such level", Data: map[string]any{"candidates": []any{"low", "high"}}}})
-	if diff := cmp.Diff([]string{"", "error: no such level (low, high)"}, k.ready(40, plain)); diff != "" {
+	if diff := cmp.Diff([]string{"", "error: no such level (low, high)"}, k.ready(40, 0, plain)); diff != "" {
 		t.Error(diff)
 	}
 	k.daemon = &broken{}
@@ -405,7 +517,7 @@ func TestParked(t *testing.T) {
 	if err := c.attach(a, now); err != nil {
 		t.Fatal(err)
 	}
-	if out := c.ready(400, plain); len(out) != 4 || out[1] != "> Later." || !strings.HasPrefix(out[3], "‖ Parked since ") || c.parked == nil {
+	if out := c.ready(400, 0, plain); len(out) != 4 || out[1] != "> Later." || !strings.HasPrefix(out[3], "‖ Parked since ") || c.parked == nil {
 		t.Errorf("attached: %q", out)
 	}
 
@@ -421,7 +533,7 @@ func TestParked(t *testing.T) {
 	if err := c.attach(a, now); err != nil {
 		t.Fatal(err)
 	}
-	out := strings.Join(c.ready(400, plain), "\n")
+	out := strings.Join(c.ready(400, 0, plain), "\n")
 	order := []string{"> Now.", "! a failed: no key. This turn runs on c/d, thinking low.", "the prompt was expensive.", "Yes.", "the provider takes no more requests for now."}
 	for _, text := range order {
 		_, rest, ok := strings.Cut(out, text)
@@ -429,5 +541,32 @@ func TestParked(t *testing.T) {
 			t.Fatalf("no %q behind the one before it: %q", text, out)
 		}
 		out = rest
+	}
+}
+
+// A chat that attaches says how earlier turns ended, as it did when they ended.
+func TestHistoryHasEnds(t *testing.T) {
+	c := newConversation()
+	var a attached
+	if err := json.Unmarshal([]byte(`{"session":{"session_id":"S"},"messages":[
+		{"id":"a","turn_id":"T","role":"user","content":[{"type":"text","text":"One."}],"turn_end":{"stop_reason":"error","error":{"code":1004,"message":"a: no key"}}},
+		{"id":"b","turn_id":"U","role":"user","content":[{"type":"text","text":"Two."}]},
+		{"id":"c","turn_id":"U","role":"assistant","content":[{"type":"text","text":"Half an"}],"incomplete":"cancelled","turn_end":{"stop_reason":"limit","limit":"time"}},
+		{"id":"d","turn_id":"V","role":"user","content":[{"type":"text","text":"Three."}]},
+		{"id":"e","turn_id":"V","role":"assistant","content":[{"type":"text","text":"Half"}],"incomplete":"cancelled","turn_end":{"stop_reason":"cancelled"}}]}`), &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.attach(a, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, line := range c.ready(400, 0, plain) {
+		if line = strings.TrimSpace(line); line != "" {
+			got = append(got, line)
+		}
+	}
+	want := []string{"> One.", "error: a: no key", "> Two.", "Half an", "error: the turn ended: limit (time)", "> Three.", "Half", "· cancelled"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

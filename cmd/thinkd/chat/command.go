@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/thinkd/thinkd/provider"
 )
 
 // A command is input for this program and not for the model.
@@ -18,7 +20,13 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"/models", "", "choose a model, then its level", func(t *talk, _ string) { t.pickModel() }},
+		{"/models", "[MODEL] [LEVEL]", "choose a model, then its level", func(t *talk, words string) {
+			if name, level, _ := strings.Cut(words, " "); name != "" {
+				t.setModel(model{ID: name}, provider.Level(strings.TrimSpace(level)))
+			} else {
+				t.pickModel()
+			}
+		}},
 		{"/thinking", "[LEVEL]", "choose the level of thinking", func(t *talk, level string) {
 			if level != "" {
 				t.setLevel(level)
@@ -27,6 +35,12 @@ func commands() []command {
 			}
 		}},
 		{"/sessions", "[TEXT]", "open another session", func(t *talk, text string) { t.pickSession(text) }},
+		{"/search", "TEXT", "find a text in all sessions, and open one", func(t *talk, text string) { t.search(text) }},
+		{"/rename", "TITLE", "set the title of this session", func(t *talk, title string) { t.rename(title) }},
+		{"/export", "[FILE]", "write this session to a file, as Markdown", func(t *talk, file string) { t.export(file) }},
+		{"/delete", "", "delete this session, after a question", func(t *talk, _ string) { t.pickDelete() }},
+		{"/copy", "", "copy the last answer, as Markdown", func(t *talk, _ string) { t.copyAnswer() }},
+		{"/editor", "", "write the prompt in $EDITOR", func(t *talk, _ string) { t.edit() }},
 		{"/fork", "", "continue in a copy of this session", func(t *talk, _ string) { t.fork() }},
 		{"/compact", "", "summarise the earlier turns", func(t *talk, _ string) { t.compact() }},
 		{"/summary", "", "show the last summary", func(t *talk, _ string) { t.openSummary() }},
@@ -34,7 +48,7 @@ func commands() []command {
 		{"/pin", "", "keep a message word for word beside all summaries, or end that", func(t *talk, _ string) { t.pickPin() }},
 		{"/cost", "[MODEL]", "say what the next prompt would cost, and what was spent", func(t *talk, model string) { t.showCost(model) }},
 		{"/plan", "", "show the plan of the model", func(t *talk, _ string) { t.showPlan() }},
-		{"/grants", "", "list and revoke what runs without a question", func(t *talk, _ string) { t.pickGrant() }},
+		{"/grants", "", "list and revoke what is allowed or denied without a question", func(t *talk, _ string) { t.pickGrant() }},
 		{"/new", "", "start a new session", func(t *talk, _ string) { t.create() }},
 		{"/steer", "TEXT", "steer the running turn", func(t *talk, text string) { t.say(text, true) }},
 		{"/append", "TEXT", "add a message without asking; the next prompt sends it", func(t *talk, text string) { t.append(text) }},
@@ -63,6 +77,9 @@ func (t *talk) enter(text string, steer bool) {
 	switch {
 	case text == "":
 		return
+	case t.changing > 0:
+		t.early = append(t.early, entered{text, func() { t.enter(text, steer) }})
+		return
 	case strings.HasPrefix(text, "//"):
 		t.say(text[1:], steer)
 		return
@@ -79,21 +96,41 @@ func (t *talk) enter(text string, steer bool) {
 	t.add(failure, "", fmt.Sprintf("unknown command %s; /help lists the commands, //%s sends it to the model", name, name[1:]))
 }
 
-// keys are the keys of the screen.
-const keys = `Enter  sends; while a turn runs, the prompt waits
-Tab  goes to a question and its answers; Enter selects the answer
-Ctrl+S  steers the running turn with it
-Esc  closes a side question, or else stops the running turn
-Ctrl+O  shows all thinking and output, and hides it
-Ctrl+J  starts a new line
-Ctrl+C  stops the turn, clears the input, leaves`
+// keys are the keys of the screen, and what they do.
+var keys = [][2]string{
+	{"Enter", "sends; while a turn runs, the prompt waits"},
+	{"Tab", "completes; goes to a question and its answers, Enter selects one"},
+	{"Ctrl+S", "steers the running turn with the input"},
+	{"Esc", "closes a menu or a side question, or else stops the running turn"},
+	{"Ctrl+T", "unfolds thinking, and folds it"},
+	{"Ctrl+O", "shows all thinking and output, and hides it"},
+	{"@", "offers files; a prompt takes those along that it names"},
+	{"Ctrl+V", "attaches the image in the clipboard; so does the pasted path of an image, PDF or sound"},
+	{"Ctrl+G", "opens the prompt in $EDITOR"},
+	{"Ctrl+J", "starts a new line"},
+	{"Ctrl+C", "stops the turn, clears the input, leaves"},
+	{"Ctrl+Z", "suspends the chat; fg in the shell continues it"},
+}
 
 func (t *talk) help() {
 	var b strings.Builder
-	for _, c := range commands() {
-		fmt.Fprintf(&b, "%s  %s\n", strings.TrimSpace(c.name+" "+c.word), c.help)
+	list := func(title string, rows [][2]string) {
+		column := 0
+		for _, r := range rows {
+			column = max(column, len(r[0]))
+		}
+		b.WriteString(title)
+		for _, r := range rows {
+			fmt.Fprintf(&b, "\n%-*s  %s", column, r[0], r[1])
+		}
 	}
-	t.note("%s", b.String()+keys)
+	var rows [][2]string
+	for _, c := range commands() {
+		rows = append(rows, [2]string{strings.TrimSpace(c.name + " " + c.word), c.help})
+	}
+	list("commands:", rows)
+	list("\n\nkeys:", keys)
+	t.note("%s", b.String())
 }
 
 // pickModel is the first of two steps. Available models come first.
@@ -113,8 +150,11 @@ func (t *talk) pickModel() {
 		p := &picker{title: "model"}
 		for _, m := range list.Models {
 			r := row{label: m.String(), detail: levels(m), disabled: !m.Available}
-			if r.disabled {
+			switch {
+			case r.disabled:
 				r.detail = m.Why
+			case m.Price != nil && m.Price.Output > 0:
+				r.detail += fmt.Sprintf(" · %g/%g USD", m.Price.Input, m.Price.Output)
 			}
 			if m.model.String() == t.model.String() {
 				p.at, r.current = len(p.rows), true
@@ -215,8 +255,8 @@ func (t *talk) pickSession(query string) {
 
 // fork continues in a copy. The screen shows the conversation up to there already.
 func (t *talk) fork() {
-	t.ask("session/fork", map[string]any{"session_id": t.id}, result(func(s settled) {
-		t.ask("session/attach", map[string]any{"session_id": s.Session, "limit": 0}, result(func(a attached) {
+	t.change("session/fork", map[string]any{"session_id": t.id}, result(func(s settled) {
+		t.change("session/attach", map[string]any{"session_id": s.Session, "limit": 0}, result(func(a attached) {
 			t.leave()
 			t.close()
 			t.turn, t.queue, t.held, t.questions = "", nil, false, nil
@@ -228,18 +268,22 @@ func (t *talk) fork() {
 	}))
 }
 
-// pickGrant lists the standing approvals, and revokes the selected one.
+// pickGrant lists the standing answers, and revokes the selected one.
 func (t *talk) pickGrant() {
 	t.ask("session/grants", map[string]any{"session_id": t.id}, result(func(list struct {
 		Grants []grant `json:"grants"`
 	}) {
 		if len(list.Grants) == 0 {
-			t.note("nothing was granted in this session")
+			t.note("nothing is allowed or denied without a question in this session")
 			return
 		}
 		p := &picker{title: "grants: Enter revokes"}
 		for _, g := range list.Grants {
-			p.rows = append(p.rows, row{label: visible(g.Text)})
+			label := "allowed: "
+			if g.Deny {
+				label = "denied: "
+			}
+			p.rows = append(p.rows, row{label: label + visible(g.Text)})
 		}
 		p.choose = func(i int) {
 			g := list.Grants[i]

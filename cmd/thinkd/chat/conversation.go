@@ -40,7 +40,9 @@ type conversation struct {
 	held      bool
 	questions []update // the open ones
 	plan      []step   // of the model
+	unfolded  bool     // thoughts that end are shown whole
 
+	deleted    bool
 	compacting bool // earlier turns are being summarised
 }
 
@@ -90,7 +92,7 @@ func (c *conversation) part(k kind, key string) *item {
 
 // end closes an item. It keeps its text, unless the end contains more.
 func (c *conversation) end(it *item, text string) {
-	if text = safe.Clean(text); len(text) >= it.body.Len() && strings.HasPrefix(text, it.text()[:it.printed]) {
+	if text = safe.Clean(text); len(text) >= it.body.Len() && strings.HasPrefix(text, it.text()[:it.kept()]) {
 		it.body.Reset()
 		it.body.WriteString(text)
 	}
@@ -164,6 +166,7 @@ func (c *conversation) apply(u update, now time.Time) {
 		it := c.part(output, u.CallID)
 		it.bad = u.IsError
 		it.set(words(u.Content))
+		it.approved = !it.bad && c.approved(it.text())
 		c.end(it, it.text())
 	case "plan":
 		c.planned(u.Items)
@@ -197,6 +200,21 @@ func (c *conversation) apply(u update, now time.Time) {
 	case "session_update":
 		c.updated(u)
 	}
+}
+
+// approved reports whether the last question of this turn has shown the diff that a tool returns.
+func (c *conversation) approved(returned string) bool {
+	for _, it := range slices.Backward(c.items) {
+		switch it.kind {
+		case said:
+			return false
+		case asked:
+			return slices.ContainsFunc(it.question.Parts, func(p part) bool {
+				return p.Kind == "diff" && p.Text != "" && strings.HasSuffix(strings.TrimRight(returned, "\n"), strings.TrimRight(safe.Clean(p.Text), "\n"))
+			})
+		}
+	}
+	return false
 }
 
 // fellBack shows that the turn goes on with another model.
@@ -284,7 +302,7 @@ func (c *conversation) discard(blocks []int) {
 }
 
 func (c *conversation) prompted(u update) {
-	switch text := words(u.Content); {
+	switch text := prompted(u.Content); {
 	case u.Placed == "queued":
 		c.asked[u.Turn] = text
 	case u.Replaces:
@@ -323,15 +341,20 @@ func (c *conversation) turnEnded(u update) {
 	} else if !c.failed || u.Stop == "cancelled" { // the next prompt was answered first; only a failure is still shown
 		return
 	}
+	c.ending(turnEnd{u.Stop, string(u.Limit), u.Error})
+}
+
+// ending says how a turn ended, unless it ended as usual.
+func (c *conversation) ending(e turnEnd) {
 	switch {
-	case u.Error != nil:
-		c.add(failure, "", u.Error.Message)
-	case u.Limit != "":
-		c.add(failure, "", fmt.Sprintf("the turn ended: %s (%s)", u.Stop, u.Limit))
-	case u.Stop == "cancelled":
+	case e.Error != nil:
+		c.add(failure, "", e.Error.Message)
+	case e.Limit != "":
+		c.add(failure, "", fmt.Sprintf("the turn ended: %s (%s)", e.Stop, e.Limit))
+	case e.Stop == "cancelled":
 		c.note("cancelled")
-	case u.Stop != "end_turn":
-		c.add(failure, "", "the turn ended: "+u.Stop)
+	case e.Stop != "end_turn":
+		c.add(failure, "", "the turn ended: "+e.Stop)
 	}
 }
 
@@ -393,6 +416,7 @@ func (c *conversation) updated(u update) {
 	}
 	c.level = cmp.Or(u.Level, c.level)
 	if u.Deleted {
+		c.deleted = true
 		c.add(failure, "", "the session was deleted; /new starts another")
 	}
 }
@@ -452,16 +476,27 @@ func (c *conversation) attach(a attached, now time.Time) error {
 	return nil
 }
 
-// history adds a message of the log.
+// history adds a message of the log, and behind the last of a turn how that ended.
 func (c *conversation) history(m message) {
 	switch {
 	case m.Queued:
-		c.asked[m.Turn] = words(m.Content)
+		c.asked[m.Turn] = prompted(m.Content)
 		return
 	case m.Role == "user" && (len(m.Content) == 0 || m.Content[0].Type != "tool_result"):
-		c.add(said, "", words(m.Content))
-		return
+		c.add(said, "", prompted(m.Content))
+	default:
+		c.reply(m)
 	}
+	switch {
+	case m.Ended != nil:
+		c.ending(*m.Ended)
+	case m.Incomplete != "":
+		c.note("the message is incomplete: %s", m.Incomplete)
+	}
+}
+
+// reply adds a message of the model, or the results of its calls.
+func (c *conversation) reply(m message) {
 	for _, b := range m.Content {
 		switch b.Type {
 		case "thinking", "text":
@@ -486,8 +521,5 @@ func (c *conversation) history(m message) {
 	}
 	if c.answered(m.Served); m.Served != nil && m.Served.Other {
 		c.add(warned, "", c.other+" answered, which is not the model that was asked for")
-	}
-	if m.Incomplete != "" {
-		c.note("the message is incomplete: %s", m.Incomplete)
 	}
 }

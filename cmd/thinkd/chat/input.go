@@ -56,6 +56,12 @@ func (in *input) SetValue(text string) {
 	in.insert(text)
 }
 
+// Replace puts text in place of what stands between a character and the cursor.
+func (in *input) Replace(from int, text string) {
+	in.cut(from, in.at)
+	in.insert(text)
+}
+
 // SetSize sets the size of the window.
 func (in *input) SetSize(width, most int) {
 	in.width, in.most = width, most

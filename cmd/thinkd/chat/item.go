@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -36,23 +37,47 @@ type item struct {
 	done bool // nothing changes any more
 	bad  bool // it failed, or is void
 
+	approved bool // output that the question about its call has shown
+
 	question *update // of asked
+
+	clean safe.Cleaner // of what comes
 
 	// How far it is in the scrollback.
 	begun   bool
-	printed int  // bytes of the body
-	fenced  bool // of an answer: what was printed last is code
+	printed int // bytes of the body in plain lines; rows of an answer on a screen
+
+	prose prose // of an answer: its rows in the scrollback
+	full  prose // and those in the reader
+	laid  laid  // the rows of another item that is done
+}
+
+// laid are rows, and what they are for.
+type laid struct {
+	width    int
+	look     look
+	unfolded bool
+	rows     []string
 }
 
 func (it *item) text() string { return it.body.String() }
 
 func (it *item) set(text string) {
 	it.body.Reset()
-	it.body.WriteString(safe.Clean(text))
+	it.clean = safe.Cleaner{}
+	it.grow(text)
 }
 
-// grow adds what came. A tab stands where it would in a line of its own: the column is not known.
-func (it *item) grow(text string) { it.body.WriteString(safe.Clean(text)) }
+// grow adds what came.
+func (it *item) grow(text string) { it.body.WriteString(it.clean.Clean(text)) }
+
+// kept is how many bytes of the text a view has taken in.
+func (it *item) kept() int {
+	if it.kind == answer && it.prose.taken > 0 {
+		return it.prose.taken
+	}
+	return it.printed
+}
 
 // thought is the head of a block of thinking that has ended.
 func thought(kind string, ms int64, tokens *int, estimated bool) string {
@@ -80,9 +105,46 @@ func seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// called is what a call says of itself in one line.
+// called is what a call says of itself: its name and its arguments. A text at the beginning, such as a path or a command, stands alone.
 func called(name string, arguments json.RawMessage) string {
-	return strings.TrimSpace(name + " " + string(arguments))
+	parts := []string{}
+	d := json.NewDecoder(bytes.NewReader(arguments))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return strings.TrimSpace(name + " " + string(arguments))
+	}
+	for d.More() {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		if err != nil {
+			return name + " " + string(arguments)
+		}
+		var text string
+		switch plain := json.Unmarshal(value, &text) == nil; {
+		case plain && len(parts) == 0:
+			parts = append(parts, text)
+		case plain:
+			parts = append(parts, fmt.Sprintf("%s: %s", key, text))
+		default:
+			parts = append(parts, fmt.Sprintf("%s: %s", key, value))
+		}
+	}
+	return strings.TrimSpace(name + " " + strings.Join(parts, " · "))
+}
+
+// prompted are the blocks of a prompt as text. The files that it takes along stand behind it, in one line.
+func prompted(blocks []block) string {
+	var texts, files []block
+	for _, b := range blocks {
+		if b.Type == "text" {
+			texts = append(texts, b)
+		} else {
+			files = append(files, b)
+		}
+	}
+	return strings.TrimSpace(words(texts) + "\n" + strings.ReplaceAll(words(files), "\n", " "))
 }
 
 // words are the blocks of a prompt or a result as text.
@@ -93,7 +155,7 @@ func words(blocks []block) string {
 		case "text":
 			parts = append(parts, b.Text)
 		default:
-			parts = append(parts, "["+cmp.Or(b.MIME, b.Type)+"]")
+			parts = append(parts, "["+cmp.Or(b.Name, b.MIME, b.Type)+"]")
 		}
 	}
 	return strings.Join(parts, "\n")

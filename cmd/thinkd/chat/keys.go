@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,10 +10,26 @@ import (
 
 // press takes a key: the reader's, the picker's, the card's, or the input's.
 func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
+	read := s.reader != nil
+	cmd := s.pressed(k)
+	if read && s.reader == nil && s.covered {
+		s.covered = false
+		return tea.Batch(cmd, s.hold())
+	}
+	return cmd
+}
+
+func (s *screen) pressed(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
-	if name == "ctrl+o" {
+	switch name {
+	case "ctrl+o":
 		s.toggle()
 		return nil
+	case "ctrl+t":
+		s.fold()
+		return nil
+	case "ctrl+z":
+		return tea.Suspend // Windows has no such thing: nothing happens
 	}
 	switch {
 	case s.reader != nil:
@@ -21,6 +38,16 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 	case s.picker != nil:
 		s.pick(name, k.Text)
 		return nil
+	case s.menu != nil:
+		if handled, send := s.pressMenu(name); handled {
+			s.lastKey = s.now()
+			if send {
+				s.submit(false)
+			}
+			return nil
+		}
+	}
+	switch {
 	case s.card != nil && s.pressCard(name):
 		return nil
 	case s.limit != nil && s.pressLimit(name):
@@ -28,8 +55,12 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 	case s.box() && s.pressBox(name):
 		return nil
 	}
-	s.lastKey = s.now()
+	s.lastKey, s.menu = s.now(), nil
 	switch name {
+	case "ctrl+g":
+		return s.openEditor(s.input.Value())
+	case "ctrl+v":
+		return s.pasteImage()
 	case "enter", "ctrl+s":
 		s.submit(name == "ctrl+s")
 		return nil
@@ -52,7 +83,7 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 		}
 	}
 	s.input.Press(k)
-	return nil
+	return s.suggest()
 }
 
 // pressCard passes a key to the card, and sends the answer that the key gives. The text of the input is the reason of a denial.
@@ -101,6 +132,7 @@ func (s *screen) submit(steer bool) {
 		return // it stays until it can be sent
 	}
 	s.input.SetValue("")
+	s.menu = nil
 	s.history = append(s.history, text)
 	s.recall = len(s.history)
 	s.enter(text, steer)
@@ -132,6 +164,25 @@ func (s *screen) recalled(name string) bool {
 		s.input.SetValue(s.history[s.recall])
 	}
 	return true
+}
+
+// fold folds the thoughts that are still on the screen, or unfolds them. Without one, it opens the reader at the last thought.
+func (s *screen) fold() {
+	if s.reader != nil {
+		s.reader = nil
+		return
+	}
+	held := s.items[s.next:]
+	if i := slices.IndexFunc(held, func(it *item) bool { return it.kind == thinking && it.done }); i >= 0 {
+		s.unfolded = !s.unfolded
+		if s.holding(s.width, s.roomToHold(), s.look) <= s.next+i {
+			return
+		}
+		s.unfolded = false // there is no room, and what is printed cannot be folded
+	}
+	if slices.ContainsFunc(s.items, func(it *item) bool { return it.kind == thinking }) {
+		s.reader = &reader{atThought: true}
+	}
 }
 
 // toggle opens the reader, or closes it.

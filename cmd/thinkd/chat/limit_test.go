@@ -241,11 +241,11 @@ func TestCostCommand(t *testing.T) {
 	d.sent(`session/quote {"session_id":"S"}`)
 	d.answer(`{"model":{"provider":"sim","id":"claude"},"cache":"cold","prompt":null,"cost":{"low":{"amount":0.2},"high":{"amount":0.4}}}`, nil)
 	want := `· This session: 0.41 USD in 2 calls
-  sim/claude: 0.41 USD, 2 calls
-  thinking high: 0.41 USD, 2 calls
-Today (UTC), all sessions: 0.41 USD in 5 calls
-Spent today: 0.50 of 10.00 USD (max_day_cost)
-Next prompt with sim/claude: about 0.20 to 0.40 USD, cache cold.`
+    sim/claude: 0.41 USD, 2 calls
+    thinking high: 0.41 USD, 2 calls
+  Today (UTC), all sessions: 0.41 USD in 5 calls
+  Spent today: 0.50 of 10.00 USD (max_day_cost)
+  Next prompt with sim/claude: about 0.20 to 0.40 USD, cache cold.`
 	if diff := cmp.Diff(want, strings.Join(d.whole(200, plain), "\n")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

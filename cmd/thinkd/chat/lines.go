@@ -151,6 +151,9 @@ func (f *lines) question(q update) string {
 			words = append(words, fmt.Sprintf(`"always %s %d" (until this session ends: %s)`, f.code, i+1, visible(g.Text)))
 		}
 	}
+	for i, g := range q.Denials {
+		words = append(words, fmt.Sprintf(`"never %s %d" (denied until this session ends: %s)`, f.code, i+1, visible(g.Text)))
+	}
 	fmt.Fprintf(&b, "Type %s and Enter. Other text is a prompt.\n", strings.Join(words, ", "))
 	return b.String()
 }
@@ -172,15 +175,23 @@ func (f *lines) ruled(words []string) bool {
 	case words[0] == "allow" && can && len(words) == 2:
 		f.rule(q.Confirm, map[string]any{"action": "allow"})
 	case words[0] == "always" && can && len(words) == 3:
-		n, err := strconv.Atoi(words[2])
-		if err != nil || n < 1 || n > len(q.Grants) {
-			return false
-		}
-		f.rule(q.Confirm, map[string]any{"action": "allow", "grant": q.Grants[n-1].ID})
+		return f.standing("allow", q.Grants, words[2])
+	case words[0] == "never" && len(words) == 3:
+		return f.standing("deny", q.Denials, words[2])
 	default:
 		return false
 	}
 	return true // a second answer does not count
+}
+
+// standing answers with one of the standing approvals or denials of the question, by its number.
+func (f *lines) standing(action string, list []grant, number string) bool {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > len(list) {
+		return false
+	}
+	f.rule(f.questions[0].Confirm, map[string]any{"action": action, "grant": list[n-1].ID})
+	return true
 }
 
 // allowed parses the answer to the question of a limit: a word, the code of the question, and an amount.

@@ -89,20 +89,29 @@ func (p *picker) view(width, height int, l look) []string {
 	}
 	room := max(height-2, 1)
 	from := min(max(at-room/2, 0), max(len(left)-room, 0))
-	for _, n := range left[from:min(from+room, len(left))] {
-		out = append(out, p.rows[n].view(n == p.at, width, l))
+	shown := left[from:min(from+room, len(left))]
+	column := 0
+	for _, n := range shown {
+		column = max(column, ansi.StringWidth(p.rows[n].label))
+	}
+	for _, n := range shown {
+		out = append(out, p.rows[n].view(n == p.at, width, min(column, width*3/5), l))
 	}
 	return append(out, l.dim(line(fmt.Sprintf("%d of %d · Enter takes, Esc leaves, type to filter", at+1, len(left)), width)))
 }
 
-func (r row) view(at bool, width int, l look) string {
+// view is a row whose detail begins behind so many columns of labels.
+func (r row) view(at bool, width, column int, l look) string {
 	sign := "  "
 	if r.current {
 		sign = "* "
 	}
 	label, detail := sign+line(r.label, width-3), ""
-	if room := width - ansi.StringWidth(label) - 3; room > 8 && r.detail != "" {
-		detail = "  " + line(r.detail, room)
+	if r.detail != "" {
+		pad := strings.Repeat(" ", max(column+len(sign)-ansi.StringWidth(label), 0))
+		if room := width - ansi.StringWidth(label) - len(pad) - 3; room > 8 {
+			detail = pad + "  " + line(r.detail, room)
+		}
 	}
 	switch {
 	case at:

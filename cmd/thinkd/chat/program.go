@@ -6,6 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/files"
 )
 
 // Messages to Update, in addition to keys.
@@ -25,15 +27,25 @@ type (
 func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return second(t) }) }
 
 // Init is part of tea.Model.
-func (s *screen) Init() tea.Cmd { return tick() }
+func (s *screen) Init() tea.Cmd {
+	if s.askBackground {
+		return tea.Batch(tick(), tea.RequestBackgroundColor)
+	}
+	return tick()
+}
 
 // Update is part of tea.Model.
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		s.width, s.height = max(msg.Width, 4), max(msg.Height, 2)
-		s.input.SetSize(s.width-1, min(maxInputRows, max(s.height-4, 1)))
+		cmd = s.resized(msg.Width, msg.Height)
+	case settledSize:
+		cmd = s.settle(msg)
+	case tea.ResumeMsg:
+		s.covered = s.covered || s.reader != nil // the shell has written below it
+	case tea.BackgroundColorMsg:
+		s.look.light = !msg.IsDark()
 	case received:
 		if msg.answer != nil {
 			s.answered(*msg.answer)
@@ -65,21 +77,56 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case due:
 		return s, s.print()
 	case shown:
-		s.printing = false
+		if s.printing = false; s.resizing {
+			s.terminal.hold()
+		}
 	case second:
 		cmd = tick()
 	case tea.KeyPressMsg:
 		cmd = s.press(msg)
 	case looked:
 		s.looking = false
+	case listed:
+		s.files = msg
+		cmd = s.suggest()
+	case edited:
+		s.wasEdited(msg)
+	case copied:
+		s.wasCopied(msg)
+	case imagePasted:
+		s.imagePasted(msg)
 	case tea.PasteMsg:
 		if s.picker == nil && s.reader == nil {
-			s.lastKey = s.now()
-			s.input.Paste(msg.Content)
+			s.lastKey, s.menu = s.now(), nil
+			text := msg.Content
+			if file, ok := files.Dropped(text); ok {
+				text = files.Mention(file) + " "
+			}
+			s.input.Paste(text)
 		}
 	}
 	s.syncCard()
-	return s, tea.Batch(cmd, s.decide(), s.lookAgain())
+	cmds := append(s.later, cmd, s.ring(), s.decide(), s.lookAgain())
+	s.later = nil
+	return s, tea.Batch(cmds...)
+}
+
+// ring rings the bell of the terminal when a question begins to wait.
+func (s *screen) ring() tea.Cmd {
+	waits := ""
+	switch {
+	case len(s.questions) > 0:
+		waits = s.questions[0].Confirm
+	case s.limit != nil:
+		waits = "limit of " + s.turn
+	}
+	if waits == s.rung {
+		return nil
+	}
+	if s.rung = waits; waits == "" {
+		return nil
+	}
+	return tea.Raw("\a")
 }
 
 // unsettle lets a person answer the question of a card again.
@@ -105,10 +152,11 @@ func (s *screen) lookAgain() tea.Cmd {
 // frame, so that the screen then shows a view of this moment. While the reader covers the screen, nothing is printed.
 func (s *screen) decide() tea.Cmd {
 	s.tallest = max(s.tallest, s.rows())
-	if s.reader != nil || s.printing {
+	s.moveOn()
+	if s.reader != nil || s.printing || s.resizing {
 		return nil
 	}
-	for _, l := range s.ready(s.width, s.look) {
+	for _, l := range s.ready(s.width, s.roomToHold(), s.look) {
 		s.waitingToPrint = append(s.waitingToPrint, printable(l, s.width)...)
 	}
 	switch {
@@ -121,6 +169,18 @@ func (s *screen) decide() tea.Cmd {
 	return nil
 }
 
+// moveOn notices that another session is open. What stood on the screen of the one before goes to the scrollback. A session that is
+// attached again shows it anew.
+func (s *screen) moveOn() {
+	if last := s.shownLast; last != nil && last != s.conversation && last.id != s.id {
+		last.close()
+		for _, l := range last.ready(s.width, 0, s.look) {
+			s.waitingToPrint = append(s.waitingToPrint, printable(l, s.width)...)
+		}
+	}
+	s.shownLast = s.conversation
+}
+
 // print sends to the scrollback what fits above the view. With more, bubbletea would also send blank rows.
 func (s *screen) print() tea.Cmd {
 	room := s.height - s.tallest - 1
@@ -131,27 +191,13 @@ func (s *screen) print() tea.Cmd {
 		}
 		text = append(text, l)
 	}
-	if s.reader != nil { // it was opened meanwhile
+	if s.reader != nil || s.resizing { // it began meanwhile
 		text = nil
 	}
 	s.waitingToPrint = s.waitingToPrint[len(text):]
+	s.remember(text)
 	if len(text) == 1 && text[0] == "" {
 		text[0] = " " // an empty print is none
 	}
 	return tea.Sequence(tea.Println(strings.Join(text, "\n")), func() tea.Msg { return shown{} })
-}
-
-// View is part of tea.Model.
-func (s *screen) View() tea.View {
-	if s.reader != nil {
-		v := tea.NewView(s.reader.view(s.conversation, s.width, s.height, s.look))
-		v.AltScreen = true
-		return v
-	}
-	v := tea.NewView(s.content())
-	if s.picker == nil && !s.over {
-		v.Cursor = s.input.Cursor()
-		v.Cursor.Y += strings.Count(s.above(), "\n")
-	}
-	return v
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/chat/menu"
 	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
@@ -18,6 +21,14 @@ type screen struct {
 	history       []string // what was typed, oldest first
 	recall        int      // where in it the input is; len(history): a new one
 
+	menu   *suggestion  // nil: closed
+	files  []menu.Entry // of the folder, when they were last listed
+	folder string
+	env    func(string) string
+	later  []tea.Cmd // that commands of the person begin
+	pasted []string  // images from the clipboard, which are removed at the end
+	rung   string    // the question for which the bell has rung
+
 	reader  *reader    // nil: closed
 	card    *card      // of the oldest open question; nil: there is none
 	limit   *limitCard // of the limit at which the turn is parked; nil: there is no question, or it cannot be shown
@@ -25,8 +36,17 @@ type screen struct {
 	looking bool       // a tick is under way that counts what a card shows
 
 	waitingToPrint []string
-	printing       bool // a print is under way, or will be in a moment
-	tallest        int  // rows of the tallest view since the print was decided on
+	printing       bool          // a print is under way, or will be in a moment
+	shownLast      *conversation // the one that was on the screen
+	tallest        int           // rows of the tallest view since the print was decided on
+
+	terminal      *terminal // nil in tests
+	askBackground bool      // the terminal is asked for the colour of its background
+	sized         bool      // the size of the window is known
+	resizing      bool      // nothing is drawn until the size stays the same
+	resizes       int
+	covered       bool     // the size changed while the reader covered the screen
+	printed       []string // the last lines in the scrollback
 
 	dial func() // looks for the daemon again; its outcome comes as a connection or as an end
 	lost bool   // the connection is lost
@@ -52,20 +72,44 @@ func (s *screen) content() string {
 	if s.picker != nil {
 		return strings.Join(s.picker.view(s.width-1, min(s.height-1, 16), s.look), "\n")
 	}
-	return s.above() + s.input.View() + "\n" + s.foot()
+	return s.above() + strings.Join(append(append([]string{s.input.View()}, s.menuRows()...), s.foot()), "\n")
 }
 
 // above is what stands above the input, each line with its end.
 func (s *screen) above() string {
+	lines := s.lower()
+	if room := s.room(lines); room > 0 {
+		if live := s.live(s.width, room, s.look); len(live) > 0 {
+			lines = append(append([]string{""}, live...), lines...)
+		}
+	}
+	if !s.asks() {
+		lines = append(lines, "")
+	}
+	if over := len(lines) + s.fixed() - s.height; over > 0 {
+		lines = lines[min(over, len(lines)):]
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// asks reports whether a card is open. The input stands below it without an empty row.
+func (s *screen) asks() bool { return s.card != nil || s.limit != nil }
+
+// fixed is how many rows the input, what belongs to it and the foot have.
+func (s *screen) fixed() int { return s.input.Height() + len(s.menuRows()) + 1 }
+
+// lower returns the rows between the conversation and the input.
+func (s *screen) lower() []string {
 	lines := s.news()
-	fixed := s.input.Height() + 3
-	if s.card != nil {
+	switch {
+	case s.card != nil:
 		lines = append(lines, s.card.view(s.width-1, s.look, s.typed(), len(s.questions))...)
-		fixed-- // the input stands below the card without an empty row
-	} else if s.limit != nil {
+	case s.limit != nil:
 		lines = append(lines, s.limit.view(s.width-1, s.look, s.typed())...)
-		fixed--
-	} else if s.box() {
+	case s.box():
 		lines = append(lines, s.aside.view(s.width-1, max(s.height/2-4, boxRows), s.look)...)
 	}
 	if s.turn != "" || s.compacting {
@@ -75,26 +119,33 @@ func (s *screen) above() string {
 		}
 		lines = append(lines, style(line(s.state(), s.width-1)))
 	}
-	room := s.height - fixed - len(lines) - 1
-	asks := s.card != nil || s.limit != nil
-	if !asks {
-		room = max(room, 1)
+	return lines
+}
+
+// room is how many rows the conversation has above the lower rows.
+func (s *screen) room(lower []string) int {
+	room := s.height - s.fixed() - len(lower) - 2 // an empty row above it, and one that stays free
+	if !s.asks() {
+		room = max(room-1, 1) // and one above the input
 	}
-	if room > 0 {
-		if live := s.live(s.width, room, s.look); len(live) > 0 {
-			lines = append(append([]string{""}, live...), lines...)
-		}
+	return room
+}
+
+// roomToHold is how many rows can stay on the screen so that their thought can be folded. At the end of the chat there are none.
+func (s *screen) roomToHold() int {
+	if s.over || s.leaving {
+		return 0
 	}
-	if !asks {
-		lines = append(lines, "")
+	return s.room(s.lower())
+}
+
+// menuRows are those of the menu below the input.
+func (s *screen) menuRows() []string {
+	if s.menu == nil || s.height < 12 {
+		return nil
 	}
-	if over := len(lines) + s.input.Height() + 1 - s.height; over > 0 {
-		lines = lines[min(over, len(lines)):]
-	}
-	if len(lines) == 0 {
-		return ""
-	}
-	return strings.Join(lines, "\n") + "\n"
+	keys := map[suggestionKind]string{ofCommands: "Tab completes · Enter runs · Esc closes", ofWords: "Tab completes · Enter runs · Esc closes", ofFiles: "Tab or Enter inserts the path · Esc closes"}[s.menu.kind]
+	return s.menu.Rows(s.width-1, min(menuRowsMost, s.height/3), keys, s.look.selected, s.look.dim)
 }
 
 // news returns the rows at the top: a lost connection, and pending prompts.
@@ -242,4 +293,19 @@ func (s *screen) cardRoom() int {
 	}
 	room := s.height - 1 - len(s.news()) - len(s.card.head(s.width-1, s.look, len(s.questions))) - 1 - len(s.card.foot(s.width-1, s.look, s.typed())) - 1 - 1 - s.input.Height() - 1
 	return max(min(room, max(len(s.card.rows), cardRows)), 0)
+}
+
+// View is part of tea.Model.
+func (s *screen) View() tea.View {
+	if s.reader != nil && !s.resizing {
+		v := tea.NewView(s.reader.view(s.conversation, s.width, s.height, s.look))
+		v.AltScreen = true
+		return v
+	}
+	v := tea.NewView(s.content())
+	if s.picker == nil && !s.over {
+		v.Cursor = s.input.Cursor()
+		v.Cursor.Y += strings.Count(s.above(), "\n")
+	}
+	return v
 }

@@ -21,17 +21,24 @@ type talk struct {
 	begin  map[string]any // params of session/new
 	start  func()         // begins or attaches, on the first connection
 
-	answers    map[int]func(door.Answer) // how to handle the pending responses
-	picker     *picker                   // nil: nothing is to be picked
-	compaction int                       // id of the request for one
-	aside      *aside                    // the last side question of this session; nil: none was asked
-	asides     int                       // how many this chat has asked
-	boxed      bool                      // the view shows side questions in a box, and not as items
-	hints      bool                      // a person reads the output: it may say what can be done next
-	fresh      bool                      // this chat created the session, and it has no messages
-	leaving    bool                      // the person wants to go
-	over       bool                      // and can
-	broken     error                     // the connection cannot be written to
+	answers    map[int]func(door.Answer)                  // how to handle the pending responses
+	changing   int                                        // pending requests after which another session is open
+	early      []entered                                  // what was entered meanwhile, for the session that will be open
+	picker     *picker                                    // nil: nothing is to be picked
+	compaction int                                        // id of the request for one
+	aside      *aside                                     // the last side question of this session; nil: none was asked
+	asides     int                                        // how many this chat has asked
+	boxed      bool                                       // the view shows side questions in a box, and not as items
+	contents   func(text string) (provider.Blocks, error) // the prompt with the files that it mentions; nil: it takes none along
+	save       func(file, text string) error              // writes a new file
+	copy       func(text string)                          // to the clipboard; nil: the view cannot
+	editor     func(text string)                          // opens a text in $EDITOR, which becomes the input; nil: the view cannot
+	models     []modelRow                                 // once they were listed, for completion
+	hints      bool                                       // a person reads the output: it may say what can be done next
+	fresh      bool                                       // this chat created the session, and it has no messages
+	leaving    bool                                       // the person wants to go
+	over       bool                                       // and can
+	broken     error                                      // the connection cannot be written to
 }
 
 func newTalk(now func() time.Time, begin map[string]any) *talk {
@@ -40,7 +47,7 @@ func newTalk(now func() time.Time, begin map[string]any) *talk {
 
 // connected sets the connection. Requests on an earlier one get no response. An open session is attached again.
 func (t *talk) connected(d Daemon) {
-	t.daemon, t.broken, t.answers = d, nil, make(map[int]func(door.Answer))
+	t.daemon, t.broken, t.answers, t.changing = d, nil, make(map[int]func(door.Answer)), 0
 	if t.aside != nil && t.aside.request != 0 {
 		t.aside.fail("the connection was lost; ask again")
 	}
@@ -49,19 +56,59 @@ func (t *talk) connected(d Daemon) {
 	if t.id != "" {
 		t.follow(t.id, t.seq)
 	}
+	t.refuseEarly()
 }
 
 // ask sends a request and returns its id. It calls then with the result. The person sees an error.
 func (t *talk) ask(method string, params any, then func(json.RawMessage) error) (id int) {
-	return t.send(method, params, func(a door.Answer) {
-		switch {
-		case a.Error != nil:
-			t.failed = true
-			t.add(failure, "", refusal(a.Error))
-		case then != nil:
-			t.decoded(then(a.Result))
+	return t.send(method, params, func(a door.Answer) { t.take(a, then) })
+}
+
+// change is ask for a request after which another session is open. What is entered until then waits for it: sent at once, it would
+// go to the session that the person has left. If the request fails, it goes nowhere.
+func (t *talk) change(method string, params any, then func(json.RawMessage) error) {
+	t.changing++
+	id := t.send(method, params, func(a door.Answer) {
+		t.take(a, then) // may need another request
+		t.changing--
+		if a.Error != nil {
+			t.refuseEarly()
+		}
+		for t.changing == 0 && len(t.early) > 0 {
+			e := t.early[0]
+			t.early = t.early[1:]
+			e.enter()
 		}
 	})
+	if id == 0 {
+		t.changing--
+	}
+}
+
+// entered is input that waits.
+type entered struct {
+	text  string
+	enter func() // again
+}
+
+// refuseEarly gives up what was entered for a session that was not opened.
+func (t *talk) refuseEarly() {
+	for _, e := range t.early {
+		t.failed = true
+		t.add(failure, "", "not sent, because no other session was opened: "+e.text)
+	}
+	t.early = nil
+}
+
+// take takes an answer: the person sees an error.
+func (t *talk) take(a door.Answer, then func(json.RawMessage) error) {
+	switch {
+	case a.Error != nil:
+		t.failed = true
+		t.add(failure, "", refusal(a.Error))
+	case then != nil:
+		t.decoded(then(a.Result))
+	}
 }
 
 // decoded takes the error of decoding an answer.
@@ -154,7 +201,7 @@ func (t *talk) read(id string) {
 
 // create begins a session.
 func (t *talk) create() {
-	t.ask("session/new", t.begin, result(func(s settled) {
+	t.change("session/new", t.begin, result(func(s settled) {
 		t.leave()
 		t.conversation, t.fresh = newConversation(), true
 		t.id, t.level = s.Session, s.Level
@@ -168,7 +215,7 @@ func (t *talk) create() {
 // instructed names the files with instructions that models of the session get.
 func (t *talk) instructed(list []instructionFile) {
 	for _, f := range list {
-		words := fmt.Sprintf("instructions: %s (%.1f KiB)", f.Path, float64(f.Bytes)/1024)
+		words := fmt.Sprintf("instructions: %s (%s)", f.Path, size64(int64(f.Bytes)))
 		if f.Cut {
 			words += ", and the rest of the file is left out"
 		}
@@ -198,16 +245,24 @@ const (
 )
 
 // follow attaches to a session: after the last known notification, or from the beginning.
-func (t *talk) follow(id string, after uint64) {
+func (t *talk) follow(id string, after uint64) { t.followThen(id, after, func() {}) }
+
+// followThen follows a session, and calls then once it is shown.
+func (t *talk) followThen(id string, after uint64, then func()) {
 	params := map[string]any{"session_id": id, "limit": historyMessages}
 	if id == t.id {
 		params["after_seq"], params["limit"] = after, resumedMessages
 	}
-	t.ask("session/attach", params, result(func(a attached) {
+	send := t.change
+	if id == t.id {
+		send = func(method string, params any, then func(json.RawMessage) error) { t.ask(method, params, then) }
+	}
+	send("session/attach", params, result(func(a attached) {
 		switch {
 		case id == t.id && a.Updates == nil: // discard what is known of the open turn
 			t.conversation = newConversation()
-			t.note("attached again")
+			t.note("the connection was lost; attached again")
+			a.More = false // the earlier messages stand above
 		case id != t.id:
 			t.leave()
 			t.conversation = newConversation()
@@ -218,10 +273,26 @@ func (t *talk) follow(id string, after uint64) {
 			t.add(failure, "", err.Error())
 		}
 		t.read(id)
+		then()
 		if len(a.Messages) > 0 && t.turn == "" && len(t.queue) == 0 {
 			t.offerToContinue()
 		}
 	}))
+}
+
+// prompt returns the params of a request with a prompt: its text, or blocks if it mentions files. nil: a file cannot be sent, which the person sees.
+func (t *talk) prompt(text string) map[string]any {
+	if t.contents != nil {
+		switch content, err := t.contents(text); {
+		case err != nil:
+			t.failed = true
+			t.add(failure, "", "not sent: "+err.Error())
+			return nil
+		case len(content) > 1:
+			return map[string]any{"session_id": t.id, "content": content}
+		}
+	}
+	return map[string]any{"session_id": t.id, "text": text}
 }
 
 // say sends a prompt. While a turn runs it waits, or steers that turn.
@@ -230,7 +301,10 @@ func (t *talk) say(text string, steer bool) {
 		t.add(failure, "", "there is no session; /new starts one")
 		return
 	}
-	params := map[string]any{"session_id": t.id, "text": text}
+	params := t.prompt(text)
+	if params == nil {
+		return
+	}
 	if steer {
 		params["when_busy"] = "steer"
 	}
@@ -239,7 +313,7 @@ func (t *talk) say(text string, steer bool) {
 		Turn   string `json:"turn_id"`
 		Placed string `json:"disposition"`
 	}) {
-		if r.Placed == "started" {
+		if r.Placed == "started" && t.id == params["session_id"] {
 			t.turn, t.began = r.Turn, t.now()
 		}
 	}))
@@ -253,8 +327,10 @@ func (t *talk) append(text string) {
 	case text == "":
 		t.add(failure, "", "there is nothing to add; write /append TEXT")
 	default:
-		t.fresh = false
-		t.ask("session/append", map[string]any{"session_id": t.id, "text": text}, nil)
+		if params := t.prompt(text); params != nil {
+			t.fresh = false
+			t.ask("session/append", params, nil)
+		}
 	}
 }
 
@@ -285,11 +361,14 @@ func (t *talk) askAside(text string) {
 		t.add(failure, "", "there is nothing to ask about; write /ask TEXT in a session")
 		return
 	}
+	params := t.prompt(text)
+	if params == nil {
+		return
+	}
 	t.closeAside()
 	t.asides++
 	a := &aside{name: fmt.Sprintf("a%d", t.asides), question: safe.Clean(text)}
 	t.aside = a
-	params := map[string]any{"session_id": t.id, "text": text}
 	if t.boxed {
 		params["ask_id"] = a.name
 	} else {
@@ -418,8 +497,12 @@ func (t *talk) settle(s settled) {
 	t.note("%s", text)
 }
 
+// setModel sets the model. Without a provider, its id may name one, as provider/id.
 func (t *talk) setModel(m model, level provider.Level) {
-	params := map[string]any{"session_id": t.id, "model_id": m.ID, "provider": m.Provider}
+	params := map[string]any{"session_id": t.id, "model_id": m.ID}
+	if m.Provider != "" {
+		params["provider"] = m.Provider
+	}
 	if level != "" {
 		params["thinking_level"] = level
 	}
@@ -442,4 +525,16 @@ func (t *talk) quit() {
 		return nil
 	})
 	t.over = t.broken != nil
+}
+
+// farewell says how the session can be continued; empty: it cannot.
+func (t *talk) farewell() string {
+	if t.id == "" || t.fresh || t.deleted {
+		return ""
+	}
+	words := "To continue: thinkd chat --session " + t.id
+	if c := t.usage.Cost; c != nil && c.Amount > 0 {
+		words += " · " + c.String()
+	}
+	return words
 }

@@ -52,6 +52,34 @@ func foldAll(text string, width int) []string {
 	return out
 }
 
+// foldBehind folds each line of a text behind a sign. The other rows are indented as far as the sign; those of a line with a second column,
+// such as a name and what it means, as far as that column.
+func foldBehind(sign, text string, width int) []string {
+	var out []string
+	indent := ansi.StringWidth(sign)
+	for one := range strings.SplitSeq(text, "\n") {
+		hang := indent
+		if name, meaning, ok := strings.Cut(one, "  "); ok && strings.TrimSpace(name) != "" && meaning != "" {
+			second := indent + ansi.StringWidth(one) - ansi.StringWidth(strings.TrimLeft(meaning, " "))
+			if second <= width/2 {
+				hang = second
+			}
+		}
+		first := fold(one, width-indent)[0]
+		out = append(out, sign+first)
+		sign = strings.Repeat(" ", indent)
+		if rest := strings.TrimLeft(strings.TrimPrefix(one, first), " "); rest != "" {
+			for _, row := range fold(rest, width-hang) {
+				out = append(out, strings.Repeat(" ", hang)+row)
+			}
+		}
+	}
+	for i, row := range out {
+		out[i] = strings.TrimRight(row, " ")
+	}
+	return out
+}
+
 // tail is the end of a text, of at least n rows if it has them: of a long one that grows no more is looked at.
 func tail(text string, width, n int) string {
 	at := len(text) - 4*n*max(width, 1)
@@ -86,59 +114,6 @@ func printable(text string, width int) []string {
 	return rows(text, width-1) // a wide character stands at the margin
 }
 
-// look has the styles of the parts. Without colour, the other attributes stay.
-type look struct{ plain, colour bool }
-
-func (l look) thinking(s string) string { return l.with("\x1b[2;3m", s) }
-func (l look) dim(s string) string      { return l.with("\x1b[2m", s) }
-func (l look) bold(s string) string     { return l.with("\x1b[1m", s) }
-func (l look) mark(s string) string     { return l.with("\x1b[7m", s) }
-
-// hidden is a name in place of a character. What stands around it keeps its own style.
-func (l look) hidden(s string) string {
-	if l.plain || s == "" {
-		return s
-	}
-	return "\x1b[7m" + s + "\x1b[27m"
-}
-
-func (l look) warning(s string) string  { return l.tinted("\x1b[33m", "\x1b[1m", s) }
-func (l look) selected(s string) string { return l.tinted("\x1b[36m", "\x1b[1m", s) }
-func (l look) added(s string) string    { return l.tinted("\x1b[32m", "", s) }
-func (l look) removed(s string) string  { return l.tinted("\x1b[31m", "", s) }
-
-// tinted has a colour, or another style where there is none.
-func (l look) tinted(colour, other, s string) string {
-	switch {
-	case l.colour:
-		return l.with(colour, s)
-	case other != "":
-		return l.with(other, s)
-	}
-	return s
-}
-
-func (l look) failure(s string) string {
-	if !l.colour {
-		return l.bold(s)
-	}
-	return l.with("\x1b[31m", s)
-}
-
-// with sets the style again on each line, because the terminal prints them separately.
-func (l look) with(style, s string) string {
-	if l.plain || s == "" {
-		return s
-	}
-	lines := strings.Split(s, "\n")
-	for i, one := range lines {
-		if one != "" {
-			lines[i] = style + one + "\x1b[m"
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
 // thousands is a number of tokens in few characters.
 func thousands(n int) string {
 	switch {
@@ -150,4 +125,15 @@ func thousands(n int) string {
 		return fmt.Sprintf("%dk", n/1000)
 	}
 	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
+}
+
+// size64 is a number of bytes for a person.
+func size64(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f KB", float64(n)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1_000_000)
 }

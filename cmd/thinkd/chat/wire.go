@@ -55,6 +55,10 @@ type modelRow struct {
 	Thinks    bool             `json:"supports_thinking"`
 	Available bool             `json:"available"`
 	Why       string           `json:"why"`
+	Price     *struct {
+		Input  float64 `json:"input"`
+		Output float64 `json:"output"`
+	} `json:"price"`
 }
 
 type reasoning struct {
@@ -119,15 +123,23 @@ type block struct {
 }
 
 type message struct {
-	ID         string  `json:"id"`
-	Turn       string  `json:"turn_id"`
-	Role       string  `json:"role"`
-	Content    []block `json:"content"`
-	Incomplete string  `json:"incomplete"`
-	Queued     bool    `json:"queued"`
-	Open       bool    `json:"open"`
-	Pinned     bool    `json:"pinned"`
-	Served     *served `json:"served"`
+	ID         string   `json:"id"`
+	Turn       string   `json:"turn_id"`
+	Role       string   `json:"role"`
+	Content    []block  `json:"content"`
+	Incomplete string   `json:"incomplete"`
+	Queued     bool     `json:"queued"`
+	Open       bool     `json:"open"`
+	Pinned     bool     `json:"pinned"`
+	Served     *served  `json:"served"`
+	Ended      *turnEnd `json:"turn_end"` // of the last message of a turn that did not end with end_turn
+}
+
+// turnEnd is how a turn ended.
+type turnEnd struct {
+	Stop  string      `json:"stop_reason"`
+	Limit string      `json:"limit"`
+	Error *conn.Error `json:"error"`
 }
 
 // pastStep is what happened next to a message of a turn. One of Switch and Parked is set.
@@ -249,6 +261,7 @@ type update struct {
 	Actions   []string            `json:"actions"`
 	Parts     []part              `json:"parts"`
 	Grants    []grant             `json:"grants"`
+	Denials   []grant             `json:"denials"`
 	Grant     *grant              `json:"grant"`
 	Origin    struct {
 		Provider string `json:"provider"`
@@ -303,10 +316,11 @@ type part struct {
 	Text string `json:"text"`
 }
 
-// grant is a standing approval.
+// grant is a standing approval or denial.
 type grant struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
+	Deny bool   `json:"deny"`
 }
 
 func decode(method string, params json.RawMessage) (update, error) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/egress"
@@ -26,12 +27,14 @@ type Config struct {
 	Providers     []vendors.Config         // in catalog order: the catalog's vendors, the operator's own by name, the simulator
 	Agents        []registry.Agent         // by name
 	Serve         Serve
+	Auth          Auth
 	Dialects      vendors.Dialects // the operator's own
 	ModelsDev     string           // where a refresh asks for models.dev's database; empty: nowhere
 	Limits        Limits
 	Tools         Tools
 	Servers       []toolhost.Server // of the Model Context Protocol, by name
 	Retention     retention.Rules   // which sessions are deleted; none: the daemon deletes none
+	Theme         string            // of the chat in a terminal; empty: that of the terminal
 	Telemetry     string            // the collector of OpenTelemetry; empty: as the environment says
 }
 
@@ -56,7 +59,7 @@ func Parse(path string, doc []byte, getenv func(string) string) (Config, error) 
 func (c Config) keyVariables() (names []string) {
 	for _, p := range c.Providers {
 		vendor, _ := registry.VendorNamed(p.ID)
-		names = append(names, p.KeyEnv, p.KeyEnvNow, vendor.KeyEnv, vendor.KeyEnvBefore)
+		names = append(names, p.KeyEnv, p.KeyEnvNow, vendor.KeyEnv, vendor.KeyEnvBefore, vendor.KeyEnvOther)
 	}
 	return names
 }
@@ -73,6 +76,9 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 	}
 	if c.Egress = f.Egress; egress.CheckLabels(c.Egress) != nil {
 		return Config{}, src.errorf("egress", "%w", egress.CheckLabels(c.Egress))
+	}
+	if c.Theme = f.Chat.Theme; c.Theme != "" && !slices.Contains([]string{"dark", "light", "plain"}, c.Theme) {
+		return Config{}, src.errorf("chat.theme", "must be dark, light or plain")
 	}
 	if c.Options, err = registry.ReadOptions(f.Options); err != nil {
 		return Config{}, src.overrideError("", err)
@@ -92,6 +98,9 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 		return Config{}, err
 	}
 	if c.Serve, err = src.serve(f.Serve); err != nil {
+		return Config{}, err
+	}
+	if c.Auth, err = src.auth(f.Auth, c.Servers); err != nil {
 		return Config{}, err
 	}
 	if c.Retention, err = src.retention(f.Retention); err != nil {
@@ -119,6 +128,11 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 			return Config{}, err
 		}
 		c.Providers = append(c.Providers, p)
+		for _, path := range p.SecretFiles() {
+			if abs, err := filepath.Abs(path); err == nil {
+				c.Tools.Files.Secret = append(slices.Clip(c.Tools.Files.Secret), abs)
+			}
+		}
 	}
 	catalog, err := vendors.Catalog(c.Providers, nil)
 	if row, ok := errors.AsType[*registry.RowError](err); ok {

@@ -13,11 +13,15 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/budget"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/identity"
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/oidc"
+	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
 
@@ -51,9 +55,12 @@ func builtIn() Config {
 		{"zai", "chat", "zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", "glm-5.3"},
 		{"minimax", "chat", "minimax", "https://api.minimax.io/v1", "MINIMAX_API_KEY", "MiniMax-M3.1-Flash"},
 		{"dashscope", "chat", "dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "qwen3.7-max"},
+		{"cohere", "cohere", "cohere", "https://api.cohere.com", "CO_API_KEY", "command-a-plus-05-2026"},
 		{"copilot", "chat", "copilot", "https://api.githubcopilot.com", "COPILOT_GITHUB_TOKEN", "claude-sonnet-5"},
 		{"chatgpt", "responses", "chatgpt", "https://chatgpt.com/backend-api/codex", "CODEX_ACCESS_TOKEN", "gpt-5.6-sol"},
 		{"azure", "responses", "azure", "", "AZURE_OPENAI_API_KEY", ""},
+		{"vertex", "gemini", "cloud", "", "GOOGLE_OAUTH_ACCESS_TOKEN", "gemini-3.8-flash"},
+		{"bedrock", "messages", "bedrock", "", "AWS_BEARER_TOKEN_BEDROCK", "global.anthropic.claude-opus-5-5"},
 		{"ollama", "ollama", "ollama", "http://localhost:11434", "", ""},
 		{"lmstudio", "chat", "lmstudio", "http://localhost:1234/v1", "", ""},
 		{"llamacpp", "chat", "llamacpp", "http://localhost:8080/v1", "", ""},
@@ -222,10 +229,42 @@ thinking = { control = "none" }
 			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1,
 				vendors.Config{ID: "both", Vendor: "copilot", API: "chat", Dialect: "copilot", BaseURL: "https://llm.example.com",
 					Rows: []registry.Row{{ID: "sol", API: "responses", Dialect: "copilot", Control: "none"}}},
-				vendors.Config{ID: "cloud", Vendor: "gemini", API: "gemini", Dialect: "cloud", KeyEnv: "GOOGLE_TOKEN",
+				vendors.Config{ID: "cloud", Vendor: "vertex", API: "gemini", Dialect: "cloud", KeyEnv: "GOOGLE_TOKEN",
 					BaseURL: "https://aiplatform.googleapis.com/v1/projects/p/locations/global"},
 				vendors.Config{ID: "here", Vendor: "here", API: "chat", BaseURL: "http://localhost:8000/v1"},
 				vendors.Config{ID: "router", Vendor: "openrouter", API: "chat", Dialect: "openrouter", BaseURL: "https://router.example.com/v1"})
+		}},
+		{"identities in clouds", `
+[providers.vertex.google]
+project = "my-project"
+location = "eu"
+credentials_file = "service.json"
+[providers.azure]
+base_url = "https://me.openai.azure.com/openai/v1"
+[providers.azure.entra]
+tenant_id = "t"
+client_id = "c"
+client_certificate_file = "/etc/app.pem"
+resource_id = "/subscriptions/s/resourceGroups/g/providers/Microsoft.CognitiveServices/accounts/me/"
+[providers.vertex-us]
+api = "gemini"
+dialect = "cloud"
+[providers.vertex-us.google]
+project = "other"
+location = "us-east5"
+`, func(c *Config) {
+			service := filepath.Join(filepath.Dir(c.Path), "service.json")
+			vertex := c.at(t, "vertex")
+			vertex.BaseURL, vertex.Surcharge = "https://aiplatform.eu.rep.googleapis.com/v1/projects/my-project/locations/eu", map[string]float64{"messages": 1.1}
+			vertex.Identity = identity.Google{Project: "my-project", File: service, Metadata: true}
+			azure := c.at(t, "azure")
+			azure.BaseURL = "https://me.openai.azure.com/openai/v1"
+			azure.Identity = identity.Entra{Resource: azure.BaseURL, Tenant: "t", Client: "c", Certificate: "/etc/app.pem",
+				ResourceID: "/subscriptions/s/resourceGroups/g/providers/Microsoft.CognitiveServices/accounts/me"}
+			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1, vendors.Config{ID: "vertex-us", Vendor: "vertex", API: "gemini", Dialect: "cloud",
+				BaseURL:   "https://us-east5-aiplatform.googleapis.com/v1/projects/other/locations/us-east5",
+				Surcharge: map[string]float64{"messages": 1.1}, Identity: identity.Google{Project: "other", Metadata: true}})
+			c.Tools.Files.Secret = []string{"/etc/app.pem", service}
 		}},
 		{"logins", `
 [providers.copilot.login]
@@ -347,6 +386,30 @@ behind_proxy = true
 				Origins: []string{"https://app.example.com", "http://localhost:3000"}, BehindProxy: true,
 				TLSCert: filepath.Join(filepath.Dir(c.Path), "tls", "cert.pem"), TLSKey: "/etc/thinkd/key.pem"}
 		}},
+		{"users", "[auth]\n", func(c *Config) { c.Auth = Auth{Users: true} }},
+		{"a socket for users", "[auth]\nsocket = \"run/sock\"\n[auth.socket_users]\n1001 = \"ann\"\nroot = \"eve\"\n", func(c *Config) {
+			c.Auth = Auth{Users: true, Socket: filepath.Join(filepath.Dir(c.Path), "run", "sock"), SocketUsers: map[int]session.Owner{0: {User: "eve"}, 1001: {User: "ann"}}}
+		}},
+		{"quotas", "[auth.quota]\nmax_day_tokens = 500\nmax_month_cost = 2.5\nmax_requests_per_minute = 60\n[auth.quotas.ann]\nmax_day_tokens = 0\nmax_parallel_calls = 3\n[auth.quotas.\"acme/bob\"]\n", func(c *Config) {
+			all := Quota{Quota: gate.Quota{DayTokens: 500, MonthCost: provider.MoneyOf(2.5)}, Requests: 60}
+			ann := all
+			ann.DayTokens, ann.Calls = 0, 3
+			c.Auth = Auth{Users: true, Quota: all, Quotas: map[session.Owner]Quota{{User: "ann"}: ann, {Tenant: "acme", User: "bob"}: all}}
+		}},
+		{"an OpenID provider", "[auth.oidc]\nissuer = \"https://login.example.com\"\naudience = \"thinkd\"\nalgorithms = [\"ES256\"]\ntenant_claim = \"org\"\n", func(c *Config) {
+			c.Auth = Auth{Users: true, OIDC: &oidc.Config{Issuer: "https://login.example.com", Audience: "thinkd", Algorithms: []string{"ES256"}, TenantClaim: "org"}}
+		}},
+		{"an OpenID provider on this machine", "[auth.oidc]\nissuer = \"http://[::1]:8080/realm\"\naudience = \"a\"\n", func(c *Config) {
+			c.Auth = Auth{Users: true, OIDC: &oidc.Config{Issuer: "http://[::1]:8080/realm", Audience: "a"}}
+		}},
+		{"a key for keys", "[auth]\nkey_file = \"master\"\n", func(c *Config) {
+			c.Auth = Auth{Users: true, KeyFile: filepath.Join(filepath.Dir(c.Path), "master")}
+		}},
+		{"a command for keys", "[auth]\nkey_command = [\"pass\", \"thinkd\"]\n", func(c *Config) { c.Auth = Auth{Users: true, KeyCommand: []string{"pass", "thinkd"}} }},
+		{"users with a server", "[mcp_servers.docs]\nurl = \"https://docs.example.com/mcp\"\n[auth]\nmcp_servers = [\"docs\"]\n", func(c *Config) {
+			c.Servers = []toolhost.Server{{Name: "docs", URL: "https://docs.example.com/mcp"}}
+			c.Auth = Auth{Users: true, MCPServers: []string{"docs"}}
+		}},
 		{"no public table", "models_dev = \"\"\n", func(c *Config) { c.ModelsDev = "" }},
 		{"bare sizes are bytes", "[limits]\nmax_turn_bytes = 70000\nmax_message_bytes = \"5000B\"\n", func(c *Config) {
 			c.Limits.TurnBytes, c.Limits.MessageBytes, c.Limits.ConfirmBytes = 70_000, 5000, 1250
@@ -420,12 +483,21 @@ func TestConfigBroken(t *testing.T) {
 		{"no TOML", "model", `FILE:1: expected '=' after key`},
 		{"open string", "\nmodel = \"a\nb\"", `FILE:2: basic strings cannot have new lines`},
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
-		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, on_other_model, fallbacks, egress, options, providers, dialects, models_dev, agents, serve, limits, tools, mcp_servers, telemetry, retention`},
+		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, on_other_model, fallbacks, egress, options, providers, dialects, models_dev, agents, serve, auth, limits, tools, mcp_servers, telemetry, retention, chat`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
 			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, max_day_cost, max_cost_unattended, ask_above, compact_at\n" +
 				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, max_day_cost, max_cost_unattended, ask_above, compact_at"},
 		{"unknown key of a provider", "[providers.anthropic]\nbase_uri = \"x\"",
-			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, login, reasoning_defaults, num_ctx, cache, context_management, egress, extra_body, proxy, proxy_login_env, ca_file, client_cert_file, client_key_file, models`},
+			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, login, google, entra, region, aws_profile, reasoning_defaults, num_ctx, cache, context_management, egress, extra_body, proxy, proxy_login_env, ca_file, client_cert_file, client_key_file, models`},
+		{"Google Cloud elsewhere", "[providers.openai.google]\nproject = \"p\"", `FILE:1: providers.openai.google: only providers with the dialect "cloud" are on Google Cloud`},
+		{"a project with a slash", "[providers.vertex.google]\nproject = \"p/q\"", `FILE:2: providers.vertex.google.project: "p/q" is not the id of a project`},
+		{"a strange location", "[providers.vertex.google]\nproject = \"p\"\nlocation = \"us east\"", `FILE:3: providers.vertex.google.location: "us east" is not a location such as us-east5, eu or global`},
+		{"a secret of Entra", "[providers.azure]\nbase_url = \"https://me/openai/v1\"\n[providers.azure.entra]\nclient_secret_env = \"a~b\"",
+			`FILE:4: providers.azure.entra.client_secret_env: must be the name of an environment variable, not a secret`},
+		{"an open authority", "[providers.azure]\nbase_url = \"https://me/openai/v1\"\n[providers.azure.entra]\nauthority = \"http://login.example.com\"",
+			`FILE:4: providers.azure.entra.authority: is not encrypted: use https`},
+		{"a resource that is none", "[providers.azure]\nbase_url = \"https://me/openai/v1\"\n[providers.azure.entra]\nresource_id = \"me\"",
+			`FILE:4: providers.azure.entra.resource_id: must be the id of a resource: "/subscriptions/…/resourceGroups/…/providers/Microsoft.CognitiveServices/accounts/…"`},
 		{"unknown key of a row", "[[providers.anthropic.models]]\nid = \"m\"\nthinking = { kind = \"effort\" }",
 			`FILE:3: providers.anthropic.models.thinking.kind: unknown; here are known: control, levels, default, can_disable, display, budget_min, budget_max, budgets, enabled, budget_tokens`},
 		{"a collector without a scheme", "[telemetry]\nendpoint = \"127.0.0.1:4318\"",
@@ -436,6 +508,26 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:2: providers.anthropic.api_key: keys have no place in this file; put the key in the environment and name the variable in api_key_env`},
 		{"a key for its variable", "[providers.anthropic]\napi_key_env = \"sk-canary\"",
 			`FILE:2: providers.anthropic.api_key_env: must be the name of an environment variable, not a key`},
+		{"a program for users", "[mcp_servers.sh]\ncommand = [\"sh\"]\n[auth]\nmcp_servers = [\"sh\"]",
+			`FILE:4: auth.mcp_servers: "sh" runs a program on this machine; only servers with a url can be for users`},
+		{"a negative quota", "[auth.quota]\nmax_day_tokens = -1", `FILE:2: auth.quota.max_day_tokens: -1 is negative; 0 is any amount`},
+		{"a quota of no amount", "[auth.quotas.ann]\nmax_day_cost = -0.5", `FILE:2: auth.quotas.ann.max_day_cost: -0.5 is not an amount of USD; 0 is any amount`},
+		{"a quota of nobody", "[auth.quotas.\"acme/\"]\nmax_day_cost = 1.0", `FILE:1: auth.quotas.acme/: the name of the user is empty`},
+		{"no issuer", "[auth.oidc]\naudience = \"a\"", `FILE:1: auth.oidc: issuer is missing: the address of the OpenID provider, as the claim iss has it`},
+		{"no audience", "[auth.oidc]\nissuer = \"https://a\"", `FILE:1: auth.oidc: audience is missing: the id of the client that is registered at the OpenID provider for thinkd`},
+		{"an issuer that is no address", "[auth.oidc]\nissuer = \"login.example.com\"\naudience = \"a\"", `FILE:2: auth.oidc.issuer: "login.example.com" is not an address such as https://login.example.com`},
+		{"an open issuer", "[auth.oidc]\nissuer = \"http://login.example.com\"\naudience = \"a\"", `FILE:2: auth.oidc.issuer: is not encrypted: use https`},
+		{"an algorithm with a secret", "[auth.oidc]\nissuer = \"https://a\"\naudience = \"a\"\nalgorithms = [\"HS256\"]",
+			`FILE:4: auth.oidc.algorithms: "HS256" is not one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA`},
+		{"two keys for keys", "[auth]\nkey_file = \"k\"\nkey_command = [\"k\"]", `FILE:3: auth.key_command: there is a key_file too: the key comes from one of them`},
+		{"an empty command for keys", "[auth]\nkey_command = []", `FILE:2: auth.key_command: must be a list of a program and its arguments`},
+		{"a socket for nobody", "[auth]\nsocket = \"/run/s\"", `FILE:2: auth.socket: lets nobody in without socket_users, which names the user of each account`},
+		{"users without a socket", "[auth]\n[auth.socket_users]\n1 = \"a\"", `FILE:2: auth.socket_users: has no effect without socket`},
+		{"an account twice", "[auth]\nsocket = \"/run/s\"\n[auth.socket_users]\n0 = \"a\"\nroot = \"b\"", `FILE:5: auth.socket_users.root: the account 0 is there twice, with two users`},
+		{"an account that is many", "[auth]\nsocket = \"/run/s\"\n[auth.socket_users]\n65534 = \"a\"", `FILE:4: auth.socket_users.65534: the account 65534 stands for all accounts without a number`},
+		{"no account", "[auth]\nsocket = \"/run/s\"\n[auth.socket_users]\nnobody-here = \"a\"", `FILE:4: auth.socket_users.nobody-here: there is no such account on this machine; give its number if the system looks it up elsewhere`},
+		{"no user", "[auth]\nsocket = \"/run/s\"\n[auth.socket_users]\n1 = \"\"", `FILE:4: auth.socket_users.1: the name of the user is empty`},
+		{"a server that is not there", "[auth]\nmcp_servers = [\"docs\"]", `FILE:2: auth.mcp_servers: "docs" is not one of mcp_servers`},
 		{"agent's name", "[agents.\"a b\"]\nmodel = \"sim/claude\"", `FILE:1: agents.a b: an agent's name has letters, digits, dots, dashes and underscores, at most 64`},
 		{"agent's model", "[providers.gateway]\napi = \"messages\"\ndialect = \"anthropic\"\nbase_url = \"http://127.0.0.1:1\"\n[agents.reviewer]\nmodel = \"claude-mythos-5\"",
 			`FILE:6: agents.reviewer.model: model "claude-mythos-5" is at several providers; say which: anthropic/claude-mythos-5, gateway/claude-mythos-5`},
@@ -444,7 +536,7 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:3: agents.reviewer.reasoning.effort: unknown thinking level "wild"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
 		{"agent's mode", "[agents.reviewer.reasoning]\noverride_mode = \"mine\"", `FILE:2: agents.reviewer.reasoning.override_mode: unknown mode "mine"; known: inherit, custom`},
 		{"a fallback's model", "model = \"sim/claude\"\nfallbacks = [\n  { model = \"sim/claude\" },\n  { model = \"nobody/x\" },\n]",
-			`FILE:4: fallbacks.1.model: no model "nobody/x"; name it as provider/id, with one of these providers: anthropic, openai, gemini, deepseek, xai, openrouter, groq, mistral, moonshot, zai, minimax, dashscope, copilot, chatgpt, azure, ollama, lmstudio, llamacpp, vllm, sglang, sim`},
+			`FILE:4: fallbacks.1.model: no model "nobody/x"; name it as provider/id, with one of these providers: anthropic, openai, gemini, deepseek, xai, openrouter, groq, mistral, moonshot, zai, minimax, dashscope, cohere, copilot, chatgpt, azure, vertex, bedrock, ollama, lmstudio, llamacpp, vllm, sglang, sim`},
 		{"a fallback's level", "fallbacks = [{ model = \"sim/claude\", thinking_level = \"deep\" }]",
 			`FILE:1: fallbacks.0.thinking_level: unknown thinking level "deep"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
 		{"a fallback without a model", "[[fallbacks]]\nkey = \"team\"", `FILE:1: fallbacks.0.model: is missing`},
@@ -458,7 +550,7 @@ func TestConfigBroken(t *testing.T) {
 		{"server with two places", "[mcp_servers.files]\ncommand = [\"x\"]\nurl = \"http://127.0.0.1:1\"", `FILE:3: mcp_servers.files.url: cannot be combined with command; give one of them`},
 		{"server's url", "[mcp_servers.files]\nurl = \"files\"", `FILE:2: mcp_servers.files.url: must be an address such as "https://tools.example.com/mcp"`},
 		{"server's header", "[mcp_servers.files]\nurl = \"http://127.0.0.1:1\"\nheaders = { host = \"x\" }", `FILE:3: mcp_servers.files.headers: host is set by the transport; leave it out`},
-		{"server's member", "[mcp_servers.files]\ncommand = [\"x\"]\nargs = [\"y\"]", `FILE:3: mcp_servers.files.args: unknown; here are known: command, env, cwd, url, headers, tools, trust_hints`},
+		{"server's member", "[mcp_servers.files]\ncommand = [\"x\"]\nargs = [\"y\"]", `FILE:3: mcp_servers.files.args: unknown; here are known: command, env, cwd, url, oauth_client_id, headers, tools, trust_hints`},
 		{"variables to pass", "[tools]\npass_env = [\"GO=1\"]", `FILE:2: tools.pass_env: must be names of environment variables`},
 		{"a host that is an address", "\n[serve]\nhosts = [\"a.example.com\", \"https://b.example.com\"]",
 			`FILE:3: serve.hosts: "https://b.example.com": must be names such as "thinkd.example.com" or "box.lan:7717"`},
@@ -470,15 +562,15 @@ func TestConfigBroken(t *testing.T) {
 		{"a certificate without its key", "[serve]\ntls_cert = \"a.pem\"", `FILE:2: serve.tls_cert: tls_cert and tls_key go together`},
 		{"a key without its certificate", "[serve]\ntls_key = \"a.pem\"", `FILE:2: serve.tls_key: tls_cert and tls_key go together`},
 		{"integer for hosts", "[serve]\nhosts = 5", `FILE:2: serve.hosts: must be a list of strings`},
-		{"wrong API", "[providers.anthropic]\napi = \"soap\"", `FILE:2: providers.anthropic.api: "soap" is no wire API; this version serves messages, responses, chat, gemini, ollama`},
+		{"wrong API", "[providers.anthropic]\napi = \"soap\"", `FILE:2: providers.anthropic.api: "soap" is no wire API; this version serves messages, responses, chat, gemini, ollama, converse, cohere`},
 		{"wrong API of a row", "[[providers.anthropic.models]]\nid = \"a\"\n[[providers.anthropic.models]]\nid = \"m\"\napi = \"soap\"",
-			`FILE:5: providers.anthropic.models.1.api: "soap" is no wire API; this version serves messages, responses, chat, gemini, ollama`},
-		{"wrong dialect", "[providers.anthropic]\ndialect = \"klingon\"", `FILE:2: providers.anthropic.dialect: "klingon" is not a dialect of messages in this version; known: anthropic, copilot, deepseek, minimax, unsigned`},
+			`FILE:5: providers.anthropic.models.1.api: "soap" is no wire API; this version serves messages, responses, chat, gemini, ollama, converse, cohere`},
+		{"wrong dialect", "[providers.anthropic]\ndialect = \"klingon\"", `FILE:2: providers.anthropic.dialect: "klingon" is not a dialect of messages in this version; known: anthropic, bedrock, cloud, copilot, deepseek, mantle, minimax, unsigned`},
 		{"a dialect of another API", "[providers.openai]\napi = \"responses\"\ndialect = \"deepseek\"",
 			`FILE:3: providers.openai.dialect: "deepseek" is not a dialect of responses in this version; known: azure, chatgpt, copilot, openai, xai`},
 		{"wrong dialect of a row", "[[providers.xai.models]]\nid = \"grok-4.5\"\napi = \"messages\"\ndialect = \"xai\"",
-			`FILE:4: providers.xai.models.0.dialect: "xai" is not a dialect of messages in this version; known: anthropic, copilot, deepseek, minimax, unsigned`},
-		{"own provider without API", "[providers.mine]\nbase_url = \"http://localhost\"", `FILE:1: providers.mine.api: missing; this version serves messages, responses, chat, gemini, ollama`},
+			`FILE:4: providers.xai.models.0.dialect: "xai" is not a dialect of messages in this version; known: anthropic, bedrock, cloud, copilot, deepseek, mantle, minimax, unsigned`},
+		{"own provider without API", "[providers.mine]\nbase_url = \"http://localhost\"", `FILE:1: providers.mine.api: missing; this version serves messages, responses, chat, gemini, ollama, converse, cohere`},
 		{"a login where there is none", "[providers.anthropic]\nlogin = { client_id = \"a\" }", `FILE:2: providers.anthropic.login: there is no login for this provider; it takes a key`},
 		{"a login's client", "[providers.copilot.login]\nclient_id = \"https://a\"", `FILE:2: providers.copilot.login.client_id: must be the id of an application, not an address or a secret`},
 		{"a login's address", "[providers.copilot.login]\naddress = \"http://github.example.com\"", `FILE:2: providers.copilot.login.address: is not encrypted: use https`},
@@ -502,7 +594,7 @@ func TestConfigBroken(t *testing.T) {
 		{"integer for headers", "[providers.anthropic]\nheaders = 5", `FILE:2: providers.anthropic.headers: must be a table, each of its members a string`},
 		{"integer in a list", "[[providers.anthropic.models]]\nid = \"m\"\ninput = [\"text\", 5]", `FILE:3: providers.anthropic.models.input: must be a list of strings`},
 		{"row of a number", "[providers.anthropic]\nmodels = [ 5 ]", `FILE:2: providers.anthropic.models: must be a list of tables`},
-		{"string for provider", "[providers]\nanthropic = \"yes\"", `FILE:2: providers.anthropic: must be a table with api, dialect, base_url, api_key_env, headers, login, reasoning_defaults, num_ctx, cache, context_management, egress, extra_body, proxy, proxy_login_env, ca_file, client_cert_file, client_key_file, models`},
+		{"string for provider", "[providers]\nanthropic = \"yes\"", `FILE:2: providers.anthropic: must be a table with api, dialect, base_url, api_key_env, headers, login, google, entra, region, aws_profile, reasoning_defaults, num_ctx, cache, context_management, egress, extra_body, proxy, proxy_login_env, ca_file, client_cert_file, client_key_file, models`},
 		{"string for providers", "providers = \"all\"", `FILE:1: providers: must be a table, each of its members a table`},
 		{"string for models", "[providers.anthropic]\nmodels = \"all\"", `FILE:2: providers.anthropic.models: must be a list of tables`},
 		{"level", "\n\nthinking_level = \"ultra\"", `FILE:3: thinking_level: unknown thinking level "ultra"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
@@ -527,9 +619,9 @@ func TestConfigBroken(t *testing.T) {
 		{"context as a table", "[providers.openai]\ncontext_management = { compact_threshold = 1000 }", `FILE:2: providers.openai.context_management: must be an array of tables such as { type = "..." }`},
 		{"context without a type", "[providers.openai]\ncontext_management = [{ compact_threshold = 1000 }]", `FILE:2: providers.openai.context_management: entry 0 has no type`},
 		{"short form that contradicts itself", "[[providers.openai.models]]\nid = \"gpt-5\"\nreasoning = false\nthinking = { default = \"low\" }", `FILE:4: providers.openai.models.thinking.default: model "gpt-5": "low" is not one of the levels: off`},
-		{"model at nobody", "# first\nmodel = \"llama-9\"", `FILE:2: model: no model "llama-9"; name it as provider/id, with one of these providers: anthropic, openai, gemini, deepseek, xai, openrouter, groq, mistral, moonshot, zai, minimax, dashscope, copilot, chatgpt, azure, ollama, lmstudio, llamacpp, vllm, sglang, sim`},
+		{"model at nobody", "# first\nmodel = \"llama-9\"", `FILE:2: model: no model "llama-9"; name it as provider/id, with one of these providers: anthropic, openai, gemini, deepseek, xai, openrouter, groq, mistral, moonshot, zai, minimax, dashscope, cohere, copilot, chatgpt, azure, vertex, bedrock, ollama, lmstudio, llamacpp, vllm, sglang, sim`},
 		{"model at two", "model = \"claude-opus-5\"\n[providers.b]\napi = \"messages\"\ndialect = \"anthropic\"\nbase_url = \"http://localhost\"",
-			`FILE:1: model: model "claude-opus-5" is at several providers; say which: anthropic/claude-opus-5, copilot/claude-opus-5, b/claude-opus-5`},
+			`FILE:1: model: model "claude-opus-5" is at several providers; say which: anthropic/claude-opus-5, copilot/claude-opus-5, vertex/claude-opus-5, b/claude-opus-5`},
 		{"size", "[limits]\nmax_turn_bytes = \"64 MB\"", `FILE:2: limits.max_turn_bytes: must be a size such as "64MiB"; the units are B, KiB, MiB and GiB`},
 		{"size of another type", "[limits]\nmax_turn_bytes = true", `FILE:2: limits.max_turn_bytes: must be a size such as "64MiB"; the units are B, KiB, MiB and GiB`},
 		{"size, too great", "[limits]\nmax_turn_bytes = \"999999999999999999GiB\"", `FILE:2: limits.max_turn_bytes: is more than can be counted`},

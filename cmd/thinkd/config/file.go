@@ -28,11 +28,13 @@ type file struct {
 	ModelsDev     *string                       `toml:"models_dev"`
 	Agents        map[string]registry.AgentText `toml:"agents"`
 	Serve         fileServe                     `toml:"serve"`
+	Auth          *fileAuth                     `toml:"auth"` // nil: the daemon serves one person
 	Limits        fileLimits                    `toml:"limits"`
 	Tools         fileTools                     `toml:"tools"`
 	Servers       map[string]toolhost.Server    `toml:"mcp_servers"`
 	Telemetry     fileTelemetry                 `toml:"telemetry"`
 	Retention     fileRetention                 `toml:"retention"`
+	Chat          fileChat                      `toml:"chat"`
 }
 
 type fileProvider struct {
@@ -42,6 +44,10 @@ type fileProvider struct {
 	KeyEnv   string                `toml:"api_key_env"`
 	Headers  map[string]string     `toml:"headers"`
 	Login    *vendors.Login        `toml:"login"`
+	Google   *fileGoogle           `toml:"google"`
+	Entra    *fileEntra            `toml:"entra"`
+	Region   string                `toml:"region"`      // Amazon's
+	Profile  string                `toml:"aws_profile"` // of Amazon's shared files
 	Defaults registry.DefaultsText `toml:"reasoning_defaults"`
 	NumCtx   int                   `toml:"num_ctx"`
 	Cache    string                `toml:"cache"`
@@ -54,6 +60,31 @@ type fileProvider struct {
 	CertFile string                `toml:"client_cert_file"`
 	KeyFile  string                `toml:"client_key_file"`
 	Models   []fileModel           `toml:"models"`
+}
+
+// fileGoogle is an identity of Google Cloud, and where its models are.
+type fileGoogle struct {
+	Project     string `toml:"project"`
+	Location    string `toml:"location"`         // a region, us, eu or global
+	Credentials string `toml:"credentials_file"` // left out: application default credentials
+}
+
+// fileEntra is an identity of Microsoft Entra ID.
+type fileEntra struct {
+	Tenant      string `toml:"tenant_id"`
+	Client      string `toml:"client_id"`
+	SecretEnv   string `toml:"client_secret_env"`
+	Certificate string `toml:"client_certificate_file"` // PEM, with its key
+	TokenFile   string `toml:"token_file"`              // of a federated workload
+	Managed     bool   `toml:"managed_identity"`        // the machine has an identity
+	CLI         bool   `toml:"azure_cli"`               // the login of the command az
+	Authority   string `toml:"authority"`               // of another cloud than the public one
+	ResourceID  string `toml:"resource_id"`             // whose deployments are listed
+	Management  string `toml:"management"`              // its address in another cloud than the public one
+}
+
+type fileChat struct {
+	Theme string `toml:"theme"`
 }
 
 // object is a table of any form.
@@ -169,6 +200,39 @@ type fileServe struct {
 	BehindProxy bool     `toml:"behind_proxy"`
 
 	MCPFromClients bool `toml:"mcp_from_clients"`
+}
+
+// fileAuth is [auth] as written.
+type fileAuth struct {
+	MCPServers  []string          `toml:"mcp_servers"`
+	Socket      string            `toml:"socket"`
+	SocketUsers map[string]string `toml:"socket_users"` // users by the number or the name of an account
+	OIDC        *fileOIDC         `toml:"oidc"`
+	KeyFile     string            `toml:"key_file"`    // that encrypts the stored keys of providers
+	KeyCommand  []string          `toml:"key_command"` // that prints it
+
+	Quota  fileQuota            `toml:"quota"`  // of each user
+	Quotas map[string]fileQuota `toml:"quotas"` // of some users, in place of members of quota
+}
+
+// fileOIDC is an OpenID provider whose tokens let users in.
+type fileOIDC struct {
+	Issuer      string   `toml:"issuer"`
+	Audience    string   `toml:"audience"`
+	Algorithms  []string `toml:"algorithms"`
+	UserClaim   string   `toml:"user_claim"`
+	TenantClaim string   `toml:"tenant_claim"`
+	RightsClaim string   `toml:"rights_claim"`
+}
+
+// fileQuota is what a user may use, as written. 0 is any amount.
+type fileQuota struct {
+	DayTokens   *int     `toml:"max_day_tokens"`
+	MonthTokens *int     `toml:"max_month_tokens"`
+	DayCost     *float64 `toml:"max_day_cost"` // USD
+	MonthCost   *float64 `toml:"max_month_cost"`
+	Calls       *int     `toml:"max_parallel_calls"`
+	Requests    *int     `toml:"max_requests_per_minute"`
 }
 
 type fileRetention struct {

@@ -57,8 +57,17 @@ func (src *source) provider(id string, f fileProvider, own vendors.Dialects, get
 	if !known {
 		p.Vendor = makerOf(p)
 	}
-	var err error
-	if p.BaseURL, err = src.baseURL(key, f.BaseURL, p.API, vendor, getenv); err != nil {
+	stated, err := src.google(key, f, &p, vendor, getenv)
+	if err != nil {
+		return vendors.Config{}, err
+	}
+	if p.BaseURL, err = src.baseURL(key, stated, p, vendor, getenv); err != nil {
+		return vendors.Config{}, err
+	}
+	if err = src.amazon(key, f, &p, getenv); err != nil {
+		return vendors.Config{}, err
+	}
+	if err = src.entra(key, f, &p, vendor, getenv); err != nil {
 		return vendors.Config{}, err
 	}
 	if p.NumCtx, err = src.numCtx(key, f.NumCtx, p.API); err != nil {
@@ -92,6 +101,11 @@ func (src *source) provider(id string, f fileProvider, own vendors.Dialects, get
 	if before := vendor.KeyEnvBefore; p.Key.IsZero() && before != "" && f.KeyEnv == "" {
 		if old := variable(getenv, before); old != "" && !provider.NamesVariable(old, before) {
 			p.Key, p.KeyEnv, p.KeyEnvNow = provider.NewSecret(old), before, vendor.KeyEnv
+		}
+	}
+	if other := vendor.KeyEnvOther; p.Key.IsZero() && other != "" && f.KeyEnv == "" {
+		if value := variable(getenv, other); value != "" && !provider.NamesVariable(value, other) {
+			p.Key, p.KeyEnv = provider.NewSecret(value), other
 		}
 	}
 	if p.Login, err = src.login(key, f.Login, p.Vendor, known); err != nil {
@@ -162,17 +176,23 @@ func (src *source) cache(key, word, api string) (provider.CacheTime, error) {
 // makerOf is who made the models of a provider that is not in the catalog. A gateway that speaks a vendor's API in the vendor's
 // dialect has the vendor's models, and the catalog's rows of them. A host of Google's API has Google's models.
 func makerOf(p vendors.Config) string {
+	if p.Dialect == "mantle" { // Amazon's other address
+		return vendors.Bedrock
+	}
 	for _, v := range registry.Vendors() {
-		if v.ID != vendors.Simulator && v.API == p.API && (v.Dialect == p.Dialect || p.API == "gemini") {
+		if v.ID != vendors.Simulator && v.API == p.API && v.Dialect == p.Dialect {
 			return v.ID
 		}
+	}
+	if p.API == "gemini" {
+		return p.API
 	}
 	return cmp.Or(p.Dialect, p.ID)
 }
 
 // baseURL is the file's, else the environment's, else the vendor's: the file is about this daemon, the variable about
 // every program that talks to the vendor.
-func (src *source) baseURL(key, stated, api string, v registry.Vendor, getenv func(string) string) (string, error) {
+func (src *source) baseURL(key, stated string, p vendors.Config, v registry.Vendor, getenv func(string) string) (string, error) {
 	fromEnv := variable(getenv, v.BaseURLEnv)
 	switch v.ID {
 	case "ollama":
@@ -182,13 +202,14 @@ func (src *source) baseURL(key, stated, api string, v registry.Vendor, getenv fu
 	}
 	switch {
 	case stated != "":
-		if problem := checkBaseURL(stated, api); problem != "" {
+		if problem := checkBaseURL(stated, p.API); problem != "" {
 			return "", src.errorf(key+".base_url", "%s", problem)
 		}
 	case fromEnv != "":
-		if problem := checkBaseURL(fromEnv, api); problem != "" {
+		if problem := checkBaseURL(fromEnv, p.API); problem != "" {
 			return "", fmt.Errorf("environment: %s: %s", v.BaseURLEnv, problem)
 		}
+	case v.ID == "" && p.Vendor == vendors.Bedrock: // its address follows from its region
 	case v.ID == "":
 		return "", src.errorf(key+".base_url", `missing; say where the API is, such as "https://llm.example.com"`)
 	}

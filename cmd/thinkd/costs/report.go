@@ -32,6 +32,8 @@ type Row struct {
 	Session  string `json:"session_id"`
 	Provider string `json:"provider"`
 	Payer    string `json:"payer"`
+	User     string `json:"user"`
+	Tenant   string `json:"tenant"`
 	Purpose  string `json:"purpose"`
 
 	Title   string `json:"title"`   // of the session
@@ -52,7 +54,23 @@ type Misses struct {
 
 // of is what the row is about, empty if that is not known.
 func (r Row) of() string {
-	return cmp.Or(r.Day, r.Model, r.Level, r.Session, r.Provider, r.Payer, r.Purpose)
+	return cmp.Or(r.Day, r.Model, r.Level, r.Session, r.Provider, r.Payer, r.Purpose, r.user())
+}
+
+// user is tenant/user, or the user alone without a tenant.
+func (r Row) user() string {
+	if r.Tenant == "" {
+		return r.User
+	}
+	return r.Tenant + "/" + r.User
+}
+
+// unnamed is what a row is about that has no name.
+func (r Report) unnamed() string {
+	if r.By == "user" {
+		return "(operator)"
+	}
+	return "unknown"
 }
 
 // Table writes the report for people, with its sum and the limits as they are now.
@@ -64,7 +82,7 @@ func (r Report) Table(to io.Writer) error {
 		if row.Deleted {
 			title = "(deleted)"
 		}
-		row.line(w, cmp.Or(row.of(), "unknown"), title)
+		row.line(w, cmp.Or(row.of(), r.unnamed()), title)
 	}
 	r.Total.line(w, "total", "")
 	if err := w.Flush(); err != nil {

@@ -31,24 +31,25 @@ func TestAnswerMedia(t *testing.T) {
 	}{
 		{"with its text", []sim.Part{first, sources(pages)}, map[string][]string{
 			"messages": {"text Paris is large.", "https://example.com/a 0 15", "https://example.com/b 0 15"}, // the whole block is the place
-			"ollama":   {"text Paris is large."},
-			"":         {"text Paris is large.", a, b}}},
+			"ollama":   {"text Paris is large."}, "converse": {"text Paris is large."},
+			"": {"text Paris is large.", a, b}}},
 		{"behind an image", []sim.Part{first, image, sources(pages)}, map[string][]string{
 			"messages": {"text Paris is large.", "https://example.com/a 0 15", "https://example.com/b 0 15"},
-			"ollama":   {"text Paris is large."},
-			"chat":     {"text Paris is large.", a, b, "image/png"},
-			"gemini":   {"text Paris is large.", a, b, "image/png"},
-			"":         {"text Paris is large.", a, b}}},
+			"ollama":   {"text Paris is large."}, "converse": {"text Paris is large."},
+			"chat":   {"text Paris is large.", a, b, "image/png"},
+			"gemini": {"text Paris is large.", a, b, "image/png"},
+			"":       {"text Paris is large.", a, b}}},
 		{"before another text", []sim.Part{first, image, sources(pages), second}, map[string][]string{
 			"messages":  {"text Paris is large.", "https://example.com/a 0 15", "https://example.com/b 0 15", "text That is all."},
-			"responses": {"text Paris is large.", a, b, "text That is all."},
-			"ollama":    {"text Paris is large.That is all."},
-			"":          {"text Paris is large.", a, b, "image/png", "text That is all."}}},
+			"responses": {"text Paris is large.", a, b, "text That is all."}, "cohere": {"text Paris is large.", a, b, "text That is all."},
+			"ollama": {"text Paris is large.That is all."}, "converse": {"text Paris is large.", "text That is all."},
+			"": {"text Paris is large.", a, b, "image/png", "text That is all."}}},
 		{"without places", []sim.Part{first, image, sources(unplaced)}, map[string][]string{
 			"messages":  {"text Paris is large.", "https://example.com/a 0 15", "https://example.com/b 0 15"},
 			"responses": {"text Paris is large.", openA, openB},
-			"ollama":    {"text Paris is large."},
-			"":          {"text Paris is large.", openA, openB, "image/png"}}},
+			"cohere":    {"text Paris is large.", "https://example.com/a 0 15", "https://example.com/b 0 15"}, // a citation has a place
+			"ollama":    {"text Paris is large."}, "converse": {"text Paris is large."},
+			"": {"text Paris is large.", openA, openB, "image/png"}}},
 		{"an image alone", []sim.Part{image}, map[string][]string{"chat": {"image/png"}, "gemini": {"image/png"}}},
 	} {
 		for _, api := range vendors.APIs {

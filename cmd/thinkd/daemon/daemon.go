@@ -9,13 +9,19 @@ import (
 	"sync/atomic"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/recall"
 	"github.com/thinkd/thinkd/agent/retention"
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/audit"
+	"github.com/thinkd/thinkd/rpc/auth"
+	"github.com/thinkd/thinkd/rpc/dispatch"
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
@@ -32,8 +38,10 @@ type daemon struct {
 	hosts  *toolHosts
 	agents *agent.Group
 	server *rpc.Server
+	audit  *audit.Log // nil: requests are not recorded
 
 	serve       config.Serve
+	auth        config.Auth
 	url         atomic.Value // string: where browsers are served; empty: nowhere
 	inputs      config.Inputs
 	configPath  string // empty: there is no file
@@ -65,8 +73,11 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	if err != nil {
 		return nil, errors.Join(err, kept.close())
 	}
-	d.serve, d.inputs, d.configPath = c.Serve, c.Inputs, c.Path
+	d.serve, d.auth, d.inputs, d.configPath = c.Serve, c.Auth, c.Inputs, c.Path
 	store = kept.store
+	if err := kept.openKeys(ctx, c.Auth, log); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	d.store, d.file, d.blobs = store, kept.file, kept.blobs
 	settings, err := openSettings(c, kept.value(settingsName), log)
 	if err != nil {
@@ -75,7 +86,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	if d.models, err = openModels(c, kept.keys, kept.value(listingsName), log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	d.hosts = openToolHosts(c, o, kept.dir, log, d.editors, d.recall)
+	d.hosts = openToolHosts(c, o, kept.dir, kept.keys, log, d.editors, d.recall)
 	d.telemetry = telemetry.Open(telemetry.Config{Version: o.Version, Endpoint: c.Telemetry, Getenv: o.Getenv, Log: log,
 		Vendor: d.models.providers.Vendor,
 		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },
@@ -97,6 +108,9 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Rules:     c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
 		Ended: d.telemetry.Turn, Learned: d.models.learn,
 	}
+	if c.Auth.Users {
+		ac.Quota = func(o session.Owner) gate.Quota { return c.Auth.QuotaOf(o).Quota }
+	}
 	if d.blobs != nil { // a nil *blob.Dir would be blobs that are no nil
 		ac.Blobs = d.blobs
 	}
@@ -106,14 +120,32 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	if d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), ac); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
+	var meter dispatch.Meter
+	if c.Auth.Users {
+		meter = auth.NewRates(func(o session.Owner) int { return c.Auth.QuotaOf(o).Requests })
+	}
+	var auditor dispatch.Auditor
+	var audited func(audit.Query, audit.Place, int) (audit.Page, error)
+	if c.Auth.Users && kept.dir != "" {
+		if d.audit, err = audit.Open(AuditDir(kept.dir), log); err != nil {
+			return nil, errors.Join(err, d.close())
+		}
+		auditor = d.audit
+		audited = func(q audit.Query, after audit.Place, limit int) (audit.Page, error) {
+			return audit.Read(AuditDir(kept.dir), q, after, limit)
+		}
+	}
 	d.server = rpc.NewServer(rpc.Config{
+		Meter: meter, Auditor: auditor, Audited: audited,
 		Config: service.Config{
 			Log: log, Sessions: service.AgentsOf(d.agents), Catalog: ac.Catalog, Settings: settings, Tools: d.hosts.tools(c), Egress: c.Egress,
 			Providers:    func() []service.ProviderStatus { return d.models.status(settings) },
+			Servers:      d.hosts.accounts,
+			Server:       d.hosts.account,
 			DefaultModel: func() session.ModelRef { return d.models.defaultModel(c) },
 		},
 		Version: o.Version, MessageBytes: c.Limits.MessageBytes, Listening: d.listening, Blobs: ac.Blobs,
-		SetKey: d.models.setKey, Login: d.models.login, Refresh: d.models.lists.Refresh, DefaultsChanged: d.agents.DefaultsChanged,
+		SetKey: d.setKey, Login: d.login, Refresh: d.models.lists.Refresh, DefaultsChanged: d.agents.DefaultsChanged,
 	})
 	if d.blobs != nil {
 		d.sweep()
@@ -123,6 +155,35 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	}
 	d.tellTrouble()
 	return d, nil
+}
+
+// refused records the address of a client that is not let in; nil: nothing is recorded.
+func (d *daemon) refused() func(from string) {
+	if d.audit == nil {
+		return nil
+	}
+	return d.audit.Refused
+}
+
+// setKey stores or removes the key of a provider, or removes the login to an MCP server.
+func (d *daemon) setKey(id, name string, key provider.Secret) error {
+	to := d.hosts.login(id)
+	switch {
+	case to == nil:
+		return d.models.setKey(id, name, key)
+	case !key.IsZero():
+		return provider.ErrNoKeyNeeded
+	}
+	return d.models.notKept(to.Logout())
+}
+
+// login logs in to a provider or an MCP server.
+func (d *daemon) login(ctx context.Context, id string, show func(rpc.LoginPrompt)) error {
+	to := d.hosts.login(id)
+	if to == nil {
+		return d.models.login(ctx, id, show)
+	}
+	return d.models.notKept(to.Login(ctx, func(said login.Prompt) { show(rpc.LoginPrompt(said)) }))
 }
 
 // configure reads the config and opens the store. If there is a store already, it does both in parallel: neither depends on
@@ -275,6 +336,9 @@ func (d *daemon) close() error {
 	}
 	if d.agents != nil {
 		errs = append(errs, d.agents.Close())
+	}
+	if d.audit != nil {
+		errs = append(errs, d.audit.Close())
 	}
 	d.telemetry.Close()
 	return errors.Join(append(errs, d.hosts.close(), d.models.providers.Close(), d.store.Close())...)

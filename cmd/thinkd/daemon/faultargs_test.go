@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -103,7 +102,7 @@ func longArguments(t *testing.T, api vendors.API) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("a", 5<<20)
-	body = bytes.ReplaceAll(body, []byte(mark), []byte(long))
+	body = stretch(api.Name, body, mark, long)
 	_, whole := recorded(t, api)
 	synctest.Test(t, func(t *testing.T) {
 		host, files := &listing{script: []answerer{reply(200, stream, body), reply(200, stream, whole)}}, &reader{}

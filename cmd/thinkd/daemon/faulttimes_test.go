@@ -77,7 +77,7 @@ func newClockwork(t *testing.T, api vendors.API, host http.RoundTripper, patienc
 	}
 	group, err := agent.NewGroup(t.Context(), agent.Config{Store: mem.New(), Catalog: catalog, Log: discard,
 		Provider: func(string) provider.Provider { return p }, Patience: func(string) time.Duration { return patience },
-		Hosts: func(session.Session) []toolhost.Host { return tools }, Rules: tool.Policy{Effects: map[tool.Effect]tool.Rule{tool.Read: tool.Allow}}})
+		Hosts: func(session.Owner, session.Session) []toolhost.Host { return tools }, Rules: tool.Policy{Effects: map[tool.Effect]tool.Rule{tool.Read: tool.Allow}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,10 +329,7 @@ func TestStallTimes(t *testing.T) {
 			if e, ok := errors.AsType[*provider.Error](err); !ok || e.Kind != provider.KindTransport {
 				t.Fatalf("half an answer: %v", err)
 			}
-			comment := []byte(": keep-alive\n\n")
-			if api.Name == "ollama" { // lines of JSON, which have no comments
-				comment = []byte("\n")
-			}
+			comment := keepAlive(api.Name)
 			stalled := func(before, beat []byte) answerer {
 				return func(r *http.Request) (*http.Response, error) {
 					return &http.Response{StatusCode: 200, ProtoMajor: 1, ProtoMinor: 1, Header: header.Clone(), ContentLength: -1,
@@ -357,7 +354,7 @@ func TestStallTimes(t *testing.T) {
 				{"silence in mid-thinking, patient", 600 * s, stalled(body, nil), 600 * s, true},
 				{"keep-alives and nothing else", 0, stalled(nil, comment), 600 * s, false},
 				{"keep-alives from mid-thinking on", 0, stalled(body, comment), 600 * s, false},
-				{"an event that does not end", 0, stalled(body, []byte("x")), 600 * s, false},
+				{"an event that does not end", 0, stalled(slices.Concat(body, endless(api.Name)), []byte("x")), 600 * s, false},
 			} {
 				synctest.Test(t, func(t *testing.T) {
 					host := &listing{script: []answerer{row.script}}

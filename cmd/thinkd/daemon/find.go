@@ -125,7 +125,7 @@ func (o Options) notice(link *door.Link, ends bool) string {
 	if ends {
 		return text + "It restarts with yours when no turn runs"
 	}
-	return text + "To restart it with yours, run `thinkd stop`"
+	return text + "To restart it with yours, run `thinkd restart`"
 }
 
 // otherConfig describes how the config of a daemon differs from that of this command; empty: it does not. Most do not. The

@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon/systemd"
 	"github.com/thinkd/thinkd/cmd/thinkd/network"
+	"github.com/thinkd/thinkd/cmd/thinkd/usersocket"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
@@ -27,7 +28,8 @@ type host struct {
 	log     *slog.Logger
 	dir     string
 	socket  *socket
-	idle    time.Duration // without clients and turns, after which it ends; 0: it stays, even if another program asks it to leave
+	users   *usersocket.Socket // nil: there is none
+	idle    time.Duration      // without clients and turns, after which it ends; 0: it stays, even if another program asks it to leave
 
 	serving context.Context // of all connections
 	stop    context.CancelCauseFunc
@@ -88,6 +90,9 @@ func (h *host) close(accepting *sync.WaitGroup) error {
 	listener, endNetwork := h.network, h.endNetwork
 	h.mu.Unlock()
 	err := h.socket.Close()
+	if h.users != nil {
+		err = errors.Join(err, h.users.Refuse())
+	}
 	if listener != nil {
 		err = errors.Join(err, listener.Refuse())
 	}
@@ -101,6 +106,9 @@ func (h *host) close(accepting *sync.WaitGroup) error {
 		h.log.Warn("a client does not read; it does not get the end of its turns", "err", err)
 	}
 	h.stop(errEnded)
+	if h.users != nil {
+		err = errors.Join(err, h.users.Close())
+	}
 	if listener != nil {
 		err = errors.Join(err, endNetwork())
 	}
@@ -149,7 +157,7 @@ func (h *host) unused(now time.Time) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.clients) > 0 || h.daemon.agents.Running() > 0 || h.daemon.agents.Parked() > 0 {
+	if len(h.clients) > 0 || h.users != nil && h.users.Clients() > 0 || h.daemon.agents.Running() > 0 || h.daemon.agents.Parked() > 0 {
 		h.quiet = now
 		return false
 	}
@@ -216,8 +224,8 @@ func (h *host) listen(address string) (url string, end func() error, err error) 
 	if h.ending {
 		return "", nil, session.ErrClosed
 	}
-	l, err := network.Open(h.daemon.serve, h.dir, address, h.daemon.server,
-		network.Health{Ready: h.daemon.ready, Metrics: h.daemon.telemetry.Handler()}, h.log)
+	l, err := network.Open(h.daemon.serve, h.daemon.auth, h.dir, address, h.daemon.server,
+		network.Health{Ready: h.daemon.ready, Metrics: h.daemon.telemetry.Handler(), Refused: h.daemon.refused()}, h.log)
 	if err != nil {
 		return "", nil, err
 	}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/network"
+	"github.com/thinkd/thinkd/cmd/thinkd/users"
+	"github.com/thinkd/thinkd/cmd/thinkd/usersocket"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -29,6 +32,12 @@ func (o Options) host(ctx context.Context, dir string, idle time.Duration) (*hos
 		return nil, errors.Join(err, d.close())
 	}
 	h.offers = h.local()
+	if a := d.auth; a.Socket != "" {
+		if h.users, err = usersocket.Open(usersocket.Config{Path: a.Socket, Users: a.SocketUsers, Limit: d.server.MessageBytes(), Serve: d.server.ServeFrames, Log: d.log, Refused: d.refused()}); err != nil {
+			return nil, errors.Join(err, h.socket.Close(), d.close())
+		}
+		d.log.Info("socket of users", "path", a.Socket)
+	}
 	h.serving, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	return h, nil
 }
@@ -49,6 +58,8 @@ func (h *host) local() *rpc.Local {
 			before, after, err := store.Compact(ctx)
 			return door.Compaction{Before: rpc.NewStoreReport(before), After: rpc.NewStoreReport(after)}, err
 		}
+		local.Users = &users.Admin{Dir: h.dir, Auth: h.daemon.auth, Tokens: network.Tokens(h.dir), Store: h.daemon.store, File: store,
+			Blobs: h.daemon.blobs, Agents: h.daemon.agents, Expel: h.daemon.server.Expel}
 	}
 	return local
 }

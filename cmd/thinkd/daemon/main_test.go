@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"flag"
 	"log/slog"
 	"testing"
 
@@ -10,6 +11,8 @@ import (
 )
 
 func TestMain(m *testing.M) { proof.Main(m) }
+
+var allPairs = flag.Bool("allpairs", false, "have TestOptionsOfEachRow send all options to each model, and TestNoSessionIsStuck try each refusal in both places")
 
 var discard = slog.New(slog.DiscardHandler)
 

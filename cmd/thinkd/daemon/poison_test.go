@@ -144,6 +144,10 @@ func TestFailedToolsAreTold(t *testing.T) {
 					path = `input.#(type=="function_call_output").output`
 				case "chat", "ollama":
 					path = `messages.#(role=="tool").content`
+				case "cohere":
+					path = `messages.#(role=="tool").content.0.text`
+				case "converse":
+					path, want = `messages.2.content.0.toolResult.status`, "error"
 				case "gemini":
 					path, want = `contents.2.parts.0.functionResponse.response.error`, "no such file"
 				}

@@ -57,7 +57,11 @@ func caller(api vendors.API, to http.RoundTripper) (provider.Provider, *provider
 	dialect := ""
 	p, err := api.New(exchange.Config{Provider: "p", Vendor: "v", BaseURL: "http://host.test" + api.Simulated(dialect), Key: provider.NewSecret("sk-sim"),
 		Client: exchange.NewClient(to), Log: discard}, dialect, nil)
-	return p, &provider.Request{Model: provider.Model{Provider: "p", ID: proof.SimulatedModel[api.Name]}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
+	model := proof.SimulatedModel[api.Name]
+	if api.Name == "converse" { // Nova sends a mark in place of its thinking
+		model = "openai.gpt-oss-120b-1:0"
+	}
+	return p, &provider.Request{Model: provider.Model{Provider: "p", ID: model}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
 		Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "hello [[sim: pace=0 thinking=20]]"}}}}}, err
 }
 

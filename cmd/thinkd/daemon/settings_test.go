@@ -89,10 +89,11 @@ func TestKeyOnAFullDisk(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := OpenKeys(dir)
-	if err != nil {
+	k := &kept{dir: dir}
+	if err := k.openKeys(t.Context(), config.Auth{}, discard); err != nil {
 		t.Fatal(err)
 	}
+	keys := k.keys
 	m := &models{log: discard, providers: vendors.Open([]vendors.Config{{ID: "a", KeyEnv: "A_KEY"}}, nil, keys, nil, discard)}
 	defer func(sync func(*os.File) error) { durable.Sync = sync }(durable.Sync)
 	durable.Sync = func(*os.File) error { return syscall.ENOSPC }

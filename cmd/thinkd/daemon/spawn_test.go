@@ -119,7 +119,7 @@ func TestLogFile(t *testing.T) {
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(path, link); err != nil {
-		t.Skip("needs: links: ", err)
+		t.Skip("needs: symbolic links: ", err)
 	}
 	if _, err := (&logFile{path: link}).Write([]byte("x")); err == nil {
 		t.Error("a link is followed")
@@ -166,7 +166,7 @@ func TestSocketPlace(t *testing.T) {
 	}
 	elsewhere := filepath.Join(dir, "elsewhere")
 	if err := os.Symlink(elsewhere, path); err != nil {
-		t.Skip("needs: links: ", err)
+		t.Skip("needs: symbolic links: ", err)
 	}
 	third, err := openSocket(dir, os.Getenv)
 	if err != nil {
@@ -198,7 +198,7 @@ func TestPrivateDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(t.TempDir(), dir); err != nil {
-		t.Skip("needs: links: ", err)
+		t.Skip("needs: symbolic links: ", err)
 	}
 	if _, err := privateDir(env); err == nil {
 		t.Error("a link is followed")

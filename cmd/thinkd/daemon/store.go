@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/provider/vault"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
@@ -27,6 +28,9 @@ const (
 	listingsName = "models.json"
 	asidesName   = "asides.json" // of earlier builds; see importAsides
 )
+
+// AuditDir is the folder of the records of requests in a data directory.
+func AuditDir(dir string) string { return filepath.Join(dir, "audit") }
 
 // openSettings are the agents and the providers' defaults: the config's, and over them what clients have set, which is kept. An
 // error names the file.
@@ -62,9 +66,74 @@ func CheckSettings(dir string) (path string, err error) {
 	return path, err
 }
 
-// OpenKeys reads the keys of a data directory.
-func OpenKeys(dir string) (*login.Keys, error) {
-	return login.OpenKeys(durable.SecretFile{Path: filepath.Join(dir, KeysName)})
+// masters are the keys that encrypt those of providers; none: they are not encrypted.
+func masters(ctx context.Context, a config.Auth) (m vault.Masters, err error) {
+	switch {
+	case a.KeyFile != "":
+		m, err = vault.FromFile(a.KeyFile)
+	case a.KeyCommand != nil:
+		m, err = vault.FromCommand(ctx, a.KeyCommand)
+	}
+	if err != nil {
+		return m, fmt.Errorf("the key under [auth] that encrypts %s: %w", KeysName, err)
+	}
+	return m, nil
+}
+
+func keysFile(dir string) durable.Value {
+	return durable.SecretFile{Path: filepath.Join(dir, KeysName)}
+}
+
+// ReadKeys reads the keys of a data directory, which a daemon may have open. What is set in them is not kept.
+func ReadKeys(ctx context.Context, dir string, a config.Auth) (*login.Keys, error) {
+	m, err := masters(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	text, err := vault.Read(keysFile(dir), KeysName, m)
+	if err != nil {
+		return nil, err
+	}
+	return login.OpenKeys(namedMemory{durable.NewMemory(text), filepath.Join(dir, KeysName)})
+}
+
+// namedMemory has the name of the file that its text is from.
+type namedMemory struct {
+	*durable.Memory
+	name string
+}
+
+func (m namedMemory) Name() string { return m.name }
+
+// openKeys opens the keys of the directory, which is ours by the store's lock. It encrypts them if the config has a key for that.
+func (k *kept) openKeys(ctx context.Context, a config.Auth, log *slog.Logger) (err error) {
+	if k.dir == "" {
+		k.keys, err = login.OpenKeys(new(durable.Memory))
+		return err
+	}
+	file := keysFile(k.dir)
+	m, err := masters(ctx, a)
+	if err != nil {
+		return err
+	}
+	if m.None() {
+		text, err := vault.Read(file, KeysName, m) // an error if they are encrypted
+		if err != nil {
+			return err
+		}
+		if a.Users && text != nil {
+			log.Warn("the stored keys of providers are not encrypted: key_file under [auth] would change that", "file", KeysName)
+		}
+		k.keys, err = login.OpenKeys(file)
+		return err
+	}
+	sealed, rotated, err := vault.Seal(file, KeysName, m)
+	if err != nil {
+		return err
+	}
+	log.Info("the stored keys of providers are encrypted; without the key under [auth] they are lost", "file", KeysName, "key", m.String(), "encrypted_anew", rotated)
+	k.keys, err = login.OpenKeys(sealed)
+	return err
 }
 
 // kept is what a daemon finds in its data directory. Without a directory nothing is kept, and the store is given.
@@ -87,8 +156,7 @@ func (k *kept) value(name string) durable.Value {
 // open opens what is in the directory. What has been opened when there is an error is for close.
 func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err error) {
 	if k.dir == "" {
-		k.keys, err = login.OpenKeys(new(durable.Memory))
-		return err
+		return nil
 	}
 	store, err := bolt.Open(k.dir, bolt.Options{OnState: state, Upgraded: func(format int, kept string) {
 		log.Info("the store was upgraded; the old file is kept, and can be removed", "format", format, "kept", kept)
@@ -100,8 +168,7 @@ func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err
 	if k.blobs, err = blob.Open(k.dir); err != nil {
 		return dataError(err)
 	}
-	k.keys, err = OpenKeys(k.dir) // by the store's lock it is ours
-	return err
+	return nil
 }
 
 // importAsides adds to the ledger what side questions used, which earlier builds kept in a file, and removes the file.

@@ -35,11 +35,11 @@ type dealt struct {
 // lastWords is what the event that ends an answer has, by wire API; in any other order there is no end.
 var lastWords = map[string][]string{
 	"messages": {`"type":"message_stop"`, `"stop_reason":"`}, "responses": {`"type":"response.completed"`}, "chat": {"[DONE]", `"finish_reason":"`},
-	"gemini": {`"finishReason"`}, "ollama": {`"done":true`},
+	"gemini": {`"finishReason"`}, "ollama": {`"done":true`}, "converse": {`"stopReason":"`}, "cohere": {`"finish_reason":"`},
 }
 
 // numbered says which APIs number the blocks of a reply, or the items: of these no event belongs to two.
-var numbered = map[string]bool{"messages": true, "responses": true}
+var numbered = map[string]bool{"messages": true, "responses": true, "converse": true}
 
 // deal records answers in which each word says what it is of: t of thinking, x of text, c of arguments, and of which one.
 func deal(t *testing.T, api vendors.API) (list []dealt) {
@@ -58,17 +58,7 @@ func deal(t *testing.T, api vendors.API) (list []dealt) {
 		if err != nil || stops != 1 {
 			t.Fatalf("%s: %d stops, %v", api.Name, stops, err)
 		}
-		end := "\n\n"
-		if api.Name == "ollama" {
-			end = "\n"
-		}
-		d := dealt{header: header}
-		for event := range bytes.SplitAfterSeq(body, []byte(end)) {
-			if len(event) > 0 {
-				d.events = append(d.events, event)
-			}
-		}
-		list = append(list, d)
+		list = append(list, dealt{header, eventsOf(api.Name, body)})
 	}
 	return list
 }

@@ -4,19 +4,28 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
+	"weak"
 
 	"github.com/thinkd/thinkd/agent/instructions"
 	"github.com/thinkd/thinkd/agent/recall"
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/mcp"
+	"github.com/thinkd/thinkd/agent/tool/mcplogin"
 	"github.com/thinkd/thinkd/agent/tool/process"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/rpc/acp"
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
@@ -35,34 +44,167 @@ type toolHosts struct {
 	supervisor process.Supervisor
 	builtin    *builtin.Tools
 	shared     []toolhost.Host
+	forUsers   []toolhost.Host // those of shared that the sessions of users have
+	keys       *login.Keys
+	logins     []*mcplogin.Login                                  // to servers of the config
 	editors    func(session.ID) (builtin.Files, builtin.Terminal) // of the editors on a session; nil: the daemon's own
 	recall     recaller
 
 	mu      sync.Mutex
-	offered map[session.Ref][]toolhost.Host // all are the operator's
-	ending  sync.WaitGroup                  // goroutines that close hosts of sessions that are gone
+	offered map[session.Ref][]toolhost.Host         // all are the operator's
+	named   map[string]weak.Pointer[mcplogin.Login] // logins to addresses that clients named, as long as somebody has them
+	roots   map[session.Ref][]string                // further folders of sessions, as their clients named them last
+	ending  sync.WaitGroup                          // goroutines that close hosts of sessions that are gone
 }
 
-func openToolHosts(c config.Config, o Options, dir string, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal), recall recaller) *toolHosts {
-	t := &toolHosts{log: log, version: o.Version, supervisor: o.Supervisor, editors: editors, recall: recall, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: o.Guard(c, dir), Sandbox: o.Sandbox(c), Supervisor: o.Supervisor}), offered: make(map[session.Ref][]toolhost.Host)}
+func openToolHosts(c config.Config, o Options, dir string, keys *login.Keys, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal), recall recaller) *toolHosts {
+	t := &toolHosts{log: log, version: o.Version, supervisor: o.Supervisor, editors: editors, recall: recall, keys: keys, named: make(map[string]weak.Pointer[mcplogin.Login]), passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: o.Guard(c, dir), Sandbox: o.Sandbox(c), Supervisor: o.Supervisor}), offered: make(map[session.Ref][]toolhost.Host), roots: make(map[session.Ref][]string)}
 	for _, s := range c.Servers {
-		t.shared = append(t.shared, t.server("mcp:", s))
+		var to *mcplogin.Login
+		if s.URL != "" && !hasHeader(s.Headers, "Authorization") {
+			to = mcplogin.New(mcplogin.Config{Server: s.Name, URL: s.URL, ClientID: s.OAuth, Keys: keys})
+			t.logins = append(t.logins, to)
+		}
+		host := t.server("mcp:", s, to)
+		t.shared = append(t.shared, host)
+		if slices.Contains(c.Auth.MCPServers, s.Name) {
+			t.forUsers = append(t.forUsers, host)
+		}
 	}
 	return t
 }
 
-// server makes a host. The names of the operator's and of clients' begin differently, so that neither is taken for the
-// other, whatever a session's record says.
-func (t *toolHosts) server(kind string, s toolhost.Server) toolhost.Host {
-	return mcp.New(mcp.Config{Server: s, Name: kind + s.Name, Version: t.version, PassEnv: t.passEnv, Supervisor: t.supervisor, Log: t.log})
+func hasHeader(headers map[string]string, name string) bool {
+	for given := range headers {
+		if strings.EqualFold(given, name) {
+			return true
+		}
+	}
+	return false
 }
 
-// of lists the hosts of a session, or of one that has no id yet. A fork has the tools of its parent, but
-// not the servers that a client offered for that one.
-func (t *toolHosts) of(s session.Session) []toolhost.Host {
+// accounts are the servers that one can log in to: those of the config, and those at addresses that have a login or demanded one.
+func (t *toolHosts) accounts() (list []service.ProviderStatus) {
+	for _, l := range t.logins {
+		list = append(list, accountOf(l))
+	}
+	known := map[string]bool{}
+	for _, id := range t.keys.Providers() {
+		if address, ok := strings.CutPrefix(id, mcplogin.Prefix); ok {
+			known[address] = true
+		}
+	}
+	t.mu.Lock()
+	for address, kept := range t.named {
+		if l := kept.Value(); l != nil && l.State() != provider.KeyNotNeeded {
+			known[address] = true
+		}
+	}
+	t.mu.Unlock()
+	for _, address := range slices.Sorted(maps.Keys(known)) {
+		if l := t.loginTo(address); l != nil && !slices.Contains(t.logins, l) {
+			list = append(list, accountOf(l))
+		}
+	}
+	return list
+}
+
+func accountOf(l *mcplogin.Login) service.ProviderStatus {
+	s := service.ProviderStatus{ID: l.ID(), Auth: l.State(), Login: true}
+	if s.Auth == provider.KeyReady {
+		s.AuthSource = provider.KeyFromLogin
+	}
+	return s
+}
+
+// account is one of a server, also of one at an address that nobody has named so far.
+func (t *toolHosts) account(id string) (service.ProviderStatus, bool) {
+	l := t.login(id)
+	if l == nil {
+		return service.ProviderStatus{}, false
+	}
+	return accountOf(l), true
+}
+
+// login finds the login to a server, nil if the id is none of a server.
+func (t *toolHosts) login(id string) *mcplogin.Login {
+	for _, l := range t.logins {
+		if l.ID() == id {
+			return l
+		}
+	}
+	if address, ok := strings.CutPrefix(id, mcplogin.Prefix); ok {
+		return t.loginTo(address)
+	}
+	return nil
+}
+
+// loginTo is the login to the server at an address: that of the config, if one there has this address. It is nil for an address that may
+// contain a secret, because ids are shown, and for one to which tokens would travel unencrypted.
+func (t *toolHosts) loginTo(address string) *mcplogin.Login {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+		u.Scheme != "https" && !(u.Scheme == "http" && slices.Contains([]string{"127.0.0.1", "::1", "localhost"}, u.Hostname())) {
+		return nil
+	}
+	for _, l := range t.logins {
+		if l.Address() == address {
+			return l
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l := t.named[address].Value(); l != nil {
+		return l
+	}
+	l := mcplogin.New(mcplogin.Config{Server: address, URL: address, Keys: t.keys})
+	t.named[address] = weak.Make(l)
+	runtime.AddCleanup(l, t.forget, address)
+	return l
+}
+
+// forget removes a login that nobody has any more. Its tokens stay.
+func (t *toolHosts) forget(address string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.named[address].Value() == nil {
+		delete(t.named, address)
+	}
+}
+
+// offer makes a host of a client's server. It uses the operator's login to its address, unless the client has a header for it.
+func (t *toolHosts) offer(s toolhost.Server) toolhost.Host {
+	var to *mcplogin.Login
+	if s.URL != "" && !hasHeader(s.Headers, "Authorization") {
+		to = t.loginTo(s.URL)
+	}
+	return t.server(offered, s, to)
+}
+
+// offered begins the name of a host that a client has offered.
+const offered = "offered:"
+
+// server makes a host. The names of the operator's and of clients' begin differently, so that neither is taken for the
+// other, whatever a session's record says.
+func (t *toolHosts) server(kind string, s toolhost.Server, to *mcplogin.Login) toolhost.Host {
+	root := ""
+	if kind == offered { // the folder of its session
+		root = s.CWD
+	}
+	return mcp.New(mcp.Config{Server: s, Name: kind + s.Name, Root: root, Login: to, Version: t.version, PassEnv: t.passEnv, Supervisor: t.supervisor, Log: t.log})
+}
+
+// of lists the hosts of an owner's session, or of one that has no id yet. A fork has the tools of its parent, but
+// not the servers that a client offered for that one. Users do not own the machine: they have nothing that works on it.
+func (t *toolHosts) of(owner session.Owner, s session.Session) []toolhost.Host {
+	if owner != session.Operator {
+		return slices.Clone(t.forUsers)
+	}
 	var place builtin.Place
 	if s.CWD != "" {
-		place.Roots = []string{s.CWD}
+		t.mu.Lock()
+		place.Roots = append([]string{s.CWD}, t.roots[session.Ref{ID: s.ID}]...)
+		t.mu.Unlock()
 	}
 	if s.ID != "" {
 		place.Files, place.Terminal = t.editors(s.ID)
@@ -78,7 +220,7 @@ func (t *toolHosts) of(s session.Session) []toolhost.Host {
 func (t *toolHosts) tools(c config.Config) service.Tools {
 	s := service.Tools{Builtin: c.Tools.Builtin, FromClients: c.Serve.MCPFromClients, Slow: len(t.shared) > 0,
 		Instructed: c.Tools.Instructions == config.InstructAll, Instructions: instructions.Find,
-		Offer: func(s toolhost.Server) toolhost.Host { return t.server("offered:", s) }, Adopt: t.adopt}
+		Offer: t.offer, Adopt: t.adopt, SetRoots: t.setRoots}
 	if c.Tools.Instructions == config.InstructNone {
 		s.Instructions = nil
 	}
@@ -89,6 +231,17 @@ func (t *toolHosts) adopt(id session.ID, hosts []toolhost.Host) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.offered[session.Ref{ID: id}] = hosts
+}
+
+// setRoots replaces the further folders of a session. They apply from the next call.
+func (t *toolHosts) setRoots(id session.ID, roots []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(roots) == 0 {
+		delete(t.roots, session.Ref{ID: id})
+		return
+	}
+	t.roots[session.Ref{ID: id}] = roots
 }
 
 // rest ends a session's own servers until it needs them again.
@@ -114,6 +267,7 @@ func (t *toolHosts) deleted(ref session.Ref) {
 		})
 	}
 	delete(t.offered, ref)
+	delete(t.roots, ref)
 }
 
 // close ends all servers, at once, and waits for them.
@@ -137,7 +291,7 @@ func (t *toolHosts) close() error {
 type editorTerminal struct{ *acp.Terminal }
 
 func (t editorTerminal) Run(ctx context.Context, c builtin.Command, progress func(string)) (builtin.Exit, error) {
-	exit, err := t.Terminal.Run(ctx, builtin.Shell(c.Line), c.Dir, progress)
+	exit, err := t.Terminal.Run(ctx, acp.Command{Program: builtin.Shell(c.Line), Dir: c.Dir, Call: c.Call}, progress)
 	return builtin.Exit{Output: exit.Output, Code: exit.Code, Signal: exit.Signal}, err
 }
 
@@ -153,7 +307,7 @@ func (o Options) Guard(c config.Config, dir string) *guard.Guard {
 		if path == "" {
 			continue
 		}
-		if path, err := filepath.Abs(path); err == nil {
+		if path, err := filepath.Abs(path); err == nil && !slices.Contains(g.Protected, path) {
 			g.Protected = append(g.Protected, path)
 		}
 	}

@@ -53,6 +53,7 @@ const (
 	routerAuto   = `{"reasoning":{"enabled":true},"provider":{"require_parameters":true}}`
 	routerOff    = `{"reasoning":{"enabled":false}}`
 	plainWord    = `{"reasoning_effort":"%s"}`
+	amazon       = `{"additionalModelRequestFields":{"reasoning_effort":"%s"}}`
 	zhipu        = `{"thinking":{"type":"enabled","clear_thinking":false}}`
 	zhipuOff     = `{"thinking":{"type":"disabled"}}`
 	zhipuWord    = `{"thinking":{"type":"enabled","clear_thinking":false},"reasoning_effort":"%s"}`
@@ -80,21 +81,21 @@ var wireTables = []wireTable{
 	{models: "openai/gpt-5-pro azure/gpt-5-pro", levels: "off>high minimal>high low>high medium>high auto on>high high xhigh>high max>high", word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
 	{models: "openai/gpt-4.1 openai/gpt-4o openai/gpt-4.1-mini openai/gpt-4o-mini openai/gpt-5-chat-latest sim/gpt-silent", levels: silent, off: `{}`},
 
-	{models: "gemini/gemini-4-argon gemini/gemini-3.8-flash gemini/gemini-3.7-flash gemini/gemini-flash-latest gemini/gemini-pro-latest sim/gemini sim/gemini-continued",
+	{models: "gemini/gemini-4-argon gemini/gemini-3.8-flash gemini/gemini-3.7-flash gemini/gemini-flash-latest gemini/gemini-pro-latest sim/gemini sim/gemini-continued vertex/gemini-4-argon vertex/gemini-3.8-flash vertex/gemini-3.7-flash",
 		levels: upper3, word: google, auto: googleAuto},
-	{models: "gemini/gemini-3.6-flash gemini/gemini-3.5-flash", levels: upperMin + " on>medium:MEDIUM", word: google, auto: googleAuto},
-	{models: "gemini/gemini-3.5-flash-lite gemini/gemini-flash-lite-latest gemini/gemini-3.1-flash-lite", levels: upperMin + " on>minimal:MINIMAL", word: google, auto: googleAuto},
-	{models: "gemini/gemini-3-flash-preview", levels: upperMin + " on>high:HIGH", word: google, auto: googleAuto},
-	{models: "gemini/gemini-3.1-pro-preview gemini/gemini-3.1-pro-preview-customtools",
+	{models: "gemini/gemini-3.6-flash gemini/gemini-3.5-flash vertex/gemini-3.6-flash vertex/gemini-3.5-flash", levels: upperMin + " on>medium:MEDIUM", word: google, auto: googleAuto},
+	{models: "gemini/gemini-3.5-flash-lite gemini/gemini-flash-lite-latest gemini/gemini-3.1-flash-lite vertex/gemini-3.5-flash-lite vertex/gemini-3.1-flash-lite", levels: upperMin + " on>minimal:MINIMAL", word: google, auto: googleAuto},
+	{models: "gemini/gemini-3-flash-preview vertex/gemini-3-flash-preview", levels: upperMin + " on>high:HIGH", word: google, auto: googleAuto},
+	{models: "gemini/gemini-3.1-pro-preview gemini/gemini-3.1-pro-preview-customtools vertex/gemini-3.1-pro-preview vertex/gemini-3.1-pro-preview-customtools",
 		levels: "off>low:LOW minimal>low:LOW auto low:LOW medium:MEDIUM high:HIGH xhigh>high:HIGH max>high:HIGH on>high:HIGH", word: google, auto: googleAuto},
 	// No medium.
 	{models: "gemini/gemini-3-pro-preview",
 		levels: "off>low:LOW minimal>low:LOW auto low:LOW medium>low:LOW high:HIGH xhigh>high:HIGH max>high:HIGH on>high:HIGH", word: google, auto: googleAuto},
-	{models: "gemini/gemini-2.5-pro", levels: "off>low:1024 minimal>low:1024 auto low:1024 medium:8192 high:24576 xhigh>high:24576 max>high:24576 on>high:24576",
+	{models: "gemini/gemini-2.5-pro vertex/gemini-2.5-pro", levels: "off>low:1024 minimal>low:1024 auto low:1024 medium:8192 high:24576 xhigh>high:24576 max>high:24576 on>high:24576",
 		word: googleBudget, auto: `{}`},
-	{models: "gemini/gemini-2.5-flash sim/gemini-budget",
+	{models: "gemini/gemini-2.5-flash sim/gemini-budget vertex/gemini-2.5-flash",
 		levels: "off minimal>low:1024 auto low:1024 medium:8192 high:24576 xhigh>high:24576 max>high:24576 on>high:24576", word: googleBudget, off: googleOff, auto: `{}`},
-	{models: "gemini/gemini-2.5-flash-lite",
+	{models: "gemini/gemini-2.5-flash-lite vertex/gemini-2.5-flash-lite",
 		levels: "off minimal>low:1024 auto low:1024 medium:8192 high:24576 xhigh>high:24576 max>high:24576 on>medium:8192", word: googleBudget, off: googleOff, auto: `{}`},
 
 	{models: "deepseek/deepseek-flash deepseek/deepseek-v4-flash deepseek/deepseek-v4-pro sim/deepseek",
@@ -234,6 +235,30 @@ var wireTables = []wireTable{
 	{models: "sim/ollama", levels: toggled, on: `{"think":true}`, off: `{"think":false}`, auto: `{"think":true}`},
 	{models: "sim/ollama-levels", levels: never3, word: `{"think":"%s"}`, auto: `{"think":true}`},
 	{models: "sim/ollama-plain", levels: silent, off: `{}`},
+	{models: "cohere/command-a-plus-05-2026", levels: "off minimal>low:4096 auto on>high:63000 low:4096 medium:16384 high:63000 xhigh>high:63000 max>high:63000",
+		word: `{"thinking":{"type":"enabled","token_budget":%s}}`, off: `{"thinking":{"type":"disabled"}}`, auto: `{}`},
+	{models: "cohere/command-a-reasoning-08-2025 sim/cohere", levels: "off minimal>low:4096 auto on>high:31000 low:4096 medium:12000 high:31000 xhigh>high:31000 max>high:31000",
+		word: `{"thinking":{"type":"enabled","token_budget":%s}}`, off: `{"thinking":{"type":"disabled"}}`, auto: `{}`},
+	{models: "cohere/north-mini-code-1-0", levels: toggled, on: `{"thinking":{"type":"enabled"}}`, off: `{"thinking":{"type":"disabled"}}`, auto: `{"thinking":{"type":"enabled"}}`},
+	{models: "cohere/command-a-03-2025 cohere/command-a-vision-07-2025 cohere/command-r7b-12-2024 cohere/command-r-plus-08-2024 cohere/command-r-08-2024 sim/cohere-plans",
+		levels: silent, off: `{}`},
+	// Off unless switched on: auto says nothing.
+	{models: "sim/amazon.nova bedrock/global.amazon.nova-2-lite-v1:0 bedrock/amazon.nova-2-lite-v1:0 bedrock/eu.amazon.nova-2-lite-v1:0 bedrock/jp.amazon.nova-2-lite-v1:0", levels: off3,
+		word: `{"additionalModelRequestFields":{"reasoningConfig":{"type":"enabled","maxReasoningEffort":"%s"}}}`,
+		off:  `{"additionalModelRequestFields":{"reasoningConfig":{"type":"disabled"}}}`, auto: `{}`},
+	{models: "bedrock/deepseek.v3.2 bedrock/deepseek.v3-v1:0", levels: off3, word: amazon, off: `{"additionalModelRequestFields":{"reasoning_effort":"none"}}`, auto: `{}`},
+	{models: "bedrock/openai.gpt-oss-120b-1:0 bedrock/openai.gpt-oss-20b-1:0", levels: never3, word: amazon, auto: `{}`},
+	{models: "bedrock/mistral.magistral-small-2509 bedrock/moonshot.kimi-k2-thinking bedrock/minimax.minimax-m2.5 " +
+		"vertex/openai/gpt-oss-120b-maas vertex/openai/gpt-oss-20b-maas vertex/moonshotai/kimi-k2-thinking-maas vertex/zai-org/glm-5-maas vertex/zai-org/glm-4.7-maas", levels: alwaysOn, on: `{}`, auto: `{}`},
+	{models: "bedrock/us.amazon.nova-premier-v1:0 bedrock/amazon.nova-pro-v1:0 bedrock/eu.amazon.nova-pro-v1:0 bedrock/apac.amazon.nova-pro-v1:0 " +
+		"bedrock/amazon.nova-lite-v1:0 bedrock/eu.amazon.nova-lite-v1:0 bedrock/apac.amazon.nova-lite-v1:0 bedrock/ca.amazon.nova-lite-v1:0 " +
+		"bedrock/amazon.nova-micro-v1:0 bedrock/eu.amazon.nova-micro-v1:0 bedrock/apac.amazon.nova-micro-v1:0 " +
+		"bedrock/qwen.qwen3-235b-a22b-2507-v1:0 bedrock/qwen.qwen3-coder-480b-a35b-v1:0 bedrock/qwen.qwen3-next-80b-a3b " +
+		"bedrock/qwen.qwen3-vl-235b-a22b bedrock/qwen.qwen3-32b-v1:0 bedrock/meta.llama4-maverick-17b-instruct-v1:0 " +
+		"bedrock/meta.llama4-scout-17b-instruct-v1:0 bedrock/meta.llama3-3-70b-instruct-v1:0 bedrock/mistral.mistral-large-3-675b-instruct " +
+		"bedrock/mistral.devstral-2-123b bedrock/mistral.ministral-3-14b-instruct " +
+		"vertex/deepseek-ai/deepseek-v3.2-maas vertex/qwen/qwen3-235b-a22b-instruct-2507-maas vertex/mistral-medium-3 vertex/mistral-small-2503",
+		levels: silent, off: `{}`},
 }
 
 // cell is what a level becomes: the one in force, and the body's part.

@@ -1,9 +1,7 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"os/exec"
 	"strings"
 
@@ -12,15 +10,9 @@ import (
 	"github.com/thinkd/thinkd/provider/login"
 )
 
-// Check checks everything, prints what it finds, problems first, and reports whether all is well. A store in use is only checked if inUse
-// is set. The end of ctx ends the check of the store.
+// Check checks everything, and reports whether all is well. A store in use is only checked if inUse is set. The end of ctx ends the check of
+// the store.
 func (d *Doctor) Check(ctx context.Context, inUse bool) bool {
-	out, found := d.Out, new(bytes.Buffer)
-	d.Out = found
-	defer func() {
-		d.Out = out
-		io.WriteString(out, problemsFirst(found.String())) // as Finding, which has no use for an error either
-	}()
 	well := d.checkConfig()
 	well = d.checkSettings() && well
 	d.protection()
@@ -33,10 +25,10 @@ func (d *Doctor) checkConfig() bool {
 	if path == "" {
 		path = "no file; the defaults apply"
 	}
-	if !d.Finding("config", err, path) {
+	if !d.Add("config", err, path) {
 		return false
 	}
-	keys, err := d.checkKeys()
+	keys, err := d.checkKeys(c.Auth)
 	var missing []string
 	for _, pc := range c.Providers {
 		state := "needs no key"
@@ -60,10 +52,10 @@ func (d *Doctor) checkConfig() bool {
 			missing = append(missing, pc.ID+" (thinkd auth login "+pc.ID+")")
 			continue
 		}
-		d.Finding("provider "+pc.ID, nil, state)
+		d.Add("provider "+pc.ID, nil, state)
 	}
 	if len(missing) > 0 {
-		d.Finding("providers without a key", nil, strings.Join(missing, ", ")+"; set the variable, or store a key with thinkd auth set PROVIDER")
+		d.Add("providers without a key", nil, strings.Join(missing, ", ")+"; set the variable, or store a key with thinkd auth set PROVIDER")
 	}
 	return d.checkServers(c) && err == nil
 }
@@ -74,21 +66,21 @@ func (d *Doctor) checkServers(c config.Config) bool {
 	for _, s := range c.Servers {
 		if len(s.Command) > 0 {
 			path, err := exec.LookPath(s.Command[0])
-			well = d.Finding("MCP server "+s.Name, err, path) && well
+			well = d.Add("MCP server "+s.Name, err, path) && well
 		}
 	}
 	return well
 }
 
 // checkKeys reads the file of keys, which may be missing.
-func (d *Doctor) checkKeys() (*login.Keys, error) {
+func (d *Doctor) checkKeys(a config.Auth) (*login.Keys, error) {
 	dir, err := d.Options.Data()
 	if err != nil {
 		return nil, nil // which the check of the store says
 	}
-	keys, err := daemon.OpenKeys(dir)
+	keys, err := daemon.ReadKeys(context.Background(), dir, a)
 	if err != nil {
-		d.Finding("keys", err, "")
+		d.Add("keys", err, "")
 	}
 	return keys, err
 }
@@ -100,5 +92,5 @@ func (d *Doctor) checkSettings() bool {
 		return true // checkStore says so
 	}
 	path, err := daemon.CheckSettings(dir)
-	return path == "" || d.Finding("settings", err, path)
+	return path == "" || d.Add("settings", err, path)
 }

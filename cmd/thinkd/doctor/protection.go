@@ -39,16 +39,16 @@ func (d *Doctor) protection() {
 			paths[place.About] = append(paths[place.About], place.Path)
 		}
 		for _, about := range abouts {
-			d.Finding("files", nil, fmt.Sprintf("%s %s (%s)", kind.text, strings.Join(paths[about], ", "), about))
+			d.Add("files", nil, fmt.Sprintf("%s %s (%s)", kind.text, strings.Join(paths[about], ", "), about))
 		}
 	}
 	if len(c.Tools.Files.Open) > 0 {
-		d.unprotected("files", "no approval is needed for "+strings.Join(c.Tools.Files.Open, ", ")+" (tools.files.open)")
+		d.Note("files", "no approval is needed for "+strings.Join(c.Tools.Files.Open, ", ")+" (tools.files.open)")
 	}
 	if why := daemon.Hidden(); why == "" {
-		d.Finding("memory", nil, "other programs of your user can read neither the environment nor the memory of thinkd, and there are no core dumps")
+		d.Add("memory", nil, "other programs of your user can read neither the environment nor the memory of thinkd, and there are no core dumps")
 	} else {
-		d.unprotected("memory", "other programs of your user can read the environment and the memory of thinkd: "+why)
+		d.Note("memory", "other programs of your user can read the environment and the memory of thinkd: "+why)
 	}
 	var exposed []string
 	for _, pc := range c.Providers {
@@ -57,10 +57,10 @@ func (d *Doctor) protection() {
 		}
 	}
 	if len(exposed) > 0 {
-		d.unprotected("keys", "every program of your user can read "+strings.Join(exposed, ", ")+" in the environment of your shell or editor; `thinkd auth set PROVIDER` keeps a key in a file instead")
+		d.Note("keys", "every program of your user can read "+strings.Join(exposed, ", ")+" in the environment of your shell or editor; `thinkd auth set PROVIDER` keeps a key in a file instead")
 	}
 	d.sandbox(d.Options.Sandbox(c))
-	d.unprotected("mcp servers", "they can read and change everything that your user can")
+	d.Note("mcp servers", "they can read and change everything that your user can")
 }
 
 func (d *Doctor) sandbox(box sandbox.Sandbox) {
@@ -71,16 +71,16 @@ func (d *Doctor) sandbox(box sandbox.Sandbox) {
 	}
 	switch {
 	case err != nil:
-		d.unprotected("run", fmt.Sprintf("all commands are refused: the sandbox cannot be created: %v", err))
+		d.Note("run", fmt.Sprintf("all commands are refused: the sandbox cannot be created: %v", err))
 	case kind == sandbox.Off:
-		d.unprotected("run", "commands can read and change everything that your user can; there is no sandbox (tools.sandbox)")
+		d.Note("run", "commands can read and change everything that your user can; there is no sandbox (tools.sandbox)")
 	case kind == sandbox.Bwrap:
-		d.Finding("run", nil, "commands run in bubblewrap: they see no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
+		d.Add("run", nil, "commands run in bubblewrap: they see no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
 	case kind == sandbox.Landlock:
-		d.Finding("run", nil, "commands run under Landlock: they can read no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
-		d.unprotected("run", "under Landlock commands can list the names in secret places, and next to a secret in the session's folder they cannot create, rename or remove files")
+		d.Add("run", nil, "commands run under Landlock: they can read no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
+		d.Note("run", "under Landlock commands can list the names in secret places, and next to a secret in the session's folder they cannot create, rename or remove files")
 		for _, text := range sandbox.Lacks() {
-			d.unprotected("run", "under Landlock of this kernel "+text)
+			d.Note("run", "under Landlock of this kernel "+text)
 		}
 	}
 }

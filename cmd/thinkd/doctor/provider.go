@@ -15,7 +15,7 @@ import (
 	"github.com/thinkd/thinkd/provider/vendors"
 )
 
-// Provider calls a model of a provider and prints each step, so that one sees where a call fails. name is a provider, whose default
+// Provider calls a model of a provider and makes a finding of each step, so that one sees where a call fails. name is a provider, whose default
 // model is called, or PROVIDER/MODEL. It reports whether the model answered. The end of ctx ends the call.
 //
 // It uses no running daemon: it reads the same config and keys, and its environment may have other proxies than the daemon's.
@@ -28,7 +28,7 @@ func (d *Doctor) Provider(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	keys, err := daemon.OpenKeys(dir)
+	keys, err := daemon.ReadKeys(ctx, dir, c.Auth)
 	if err != nil {
 		return false, err
 	}
@@ -37,10 +37,10 @@ func (d *Doctor) Provider(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	defer providers.Close() // of what ends with the process at the latest
-	d.Finding("provider "+m.Provider, nil, fmt.Sprintf("%s at %s", m.ID, cmp.Or(providers.Address(m.Provider), "no address: it is inside thinkd")))
+	d.Add("provider "+m.Provider, nil, fmt.Sprintf("%s at %s", m.ID, cmp.Or(providers.Address(m.Provider), "no address: it is inside thinkd")))
 	for _, pc := range c.Providers {
 		if available, why := providers.Available(pc); pc.ID == m.Provider && !available {
-			return d.Finding("credentials", fmt.Errorf("%s", why), ""), nil
+			return d.Add("credentials", fmt.Errorf("%s", why), ""), nil
 		}
 	}
 	well := true
@@ -49,7 +49,7 @@ func (d *Doctor) Provider(ctx context.Context, name string) (bool, error) {
 		if f.Took > 0 {
 			text += fmt.Sprintf(" (%v)", f.Took.Round(100*time.Microsecond))
 		}
-		well = d.Finding(f.What, f.Err, text) && well
+		well = d.Add(f.What, f.Err, text) && well
 	}
 	return well, nil
 }

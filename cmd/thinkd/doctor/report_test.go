@@ -1,10 +1,20 @@
 package doctor
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestProblemsFirst(t *testing.T) {
-	const text = "ok    config: a\nbad   keys: first\nsecond\nnote  run: b\nbad   store: c\n"
-	if got, want := problemsFirst(text), "bad   keys: first\nsecond\nbad   store: c\nok    config: a\nnote  run: b\n"; got != want {
+	list := []Finding{{OK, "config", "a"}, {Bad, "keys", "first\nsecond"}, {Note, "run", "b"}, {OK, "memory", "d"}, {Bad, "store", "c"}}
+	ProblemsFirst(list)
+	var out strings.Builder
+	for _, f := range list {
+		if err := f.Print(&out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := out.String(), "bad   keys: first\nsecond\nbad   store: c\nnote  run: b\nok    config: a\nok    memory: d\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -16,27 +16,27 @@ import (
 func (d *Doctor) checkStore(ctx context.Context, inUse bool) bool {
 	dir, err := d.Options.Data()
 	if err != nil {
-		return d.Finding("store", err, "")
+		return d.Add("store", err, "")
 	}
 	if link, err := daemon.Greet(ctx, dir); err == nil {
 		if inUse {
 			return d.checkInUse(ctx, dir, link)
 		}
 		s := link.Status
-		return d.Finding("daemon", link.Close(), fmt.Sprintf(
+		return d.Add("daemon", link.Close(), fmt.Sprintf(
 			"process %d, version %s, serves %s: %d other clients, %d turns running; doctor --check checks the store as well",
 			s.PID, s.Version, dir, s.Clients-1, s.Running))
 	}
 	path := filepath.Join(dir, "thinkd.db")
 	report, err := bolt.CheckFile(ctx, path)
 	if errors.Is(err, os.ErrNotExist) {
-		return d.Finding("store", nil, "none yet; it will be in "+dir)
+		return d.Add("store", nil, "none yet; it will be in "+dir)
 	}
 	if locked, ok := errors.AsType[*bolt.LockedError](err); ok {
-		return d.Finding("store", nil, fmt.Sprintf("%s is in use (%v): stop that process to check the store", path, locked))
+		return d.Add("store", nil, fmt.Sprintf("%s is in use (%v): stop that process to check the store", path, locked))
 	}
 	if err != nil {
-		return d.Finding("store", err, "")
+		return d.Add("store", err, "")
 	}
 	return d.Store("store", path, rpc.NewStoreReport(report))
 }
@@ -49,7 +49,7 @@ func (d *Doctor) checkInUse(ctx context.Context, dir string, link *door.Link) bo
 		err = context.Cause(ctx)
 	}
 	if err := errors.Join(err, link.Close()); err != nil {
-		return d.Finding("store", err, "")
+		return d.Add("store", err, "")
 	}
 	return d.Store("store", filepath.Join(dir, "thinkd.db"), report)
 }
@@ -65,11 +65,11 @@ func (d *Doctor) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.Finding("store", nil, fmt.Sprintf("rewritten: %d KiB, of which %d KiB were free, are now %d KiB; %d sessions, %d entries",
+	d.Add("store", nil, fmt.Sprintf("rewritten: %d KiB, of which %d KiB were free, are now %d KiB; %d sessions, %d entries",
 		c.Before.Size>>10, c.Before.Free>>10, c.After.Size>>10, c.After.Sessions, c.After.Entries))
 	kept, err := filepath.Glob(filepath.Join(dir, "thinkd.db.format-*"))
 	for _, path := range kept {
-		d.Finding("store", nil, path+" is the store from before an upgrade. It still has what was deleted since: remove it")
+		d.Add("store", nil, path+" is the store from before an upgrade. It still has what was deleted since: remove it")
 	}
 	return err
 }

@@ -65,6 +65,20 @@ sim/claude                     off*                               1M         0/0
 	}
 }
 
+// A list without available models says what makes them available.
+func TestMissing(t *testing.T) {
+	for answer, want := range map[string]string{
+		some:            "",
+		`{"models":[]}`: "",
+		`{"models":[{"id":"x","why":"no key: set A"},{"id":"y","why":"no key: set A"},{"id":"z"}]}`: "\nNone is available: no key: set A; for an unknown reason.\n",
+	} {
+		var out strings.Builder
+		if err := Missing(&out, json.RawMessage(answer)); err != nil || out.String() != want {
+			t.Errorf("%s: %q, %v, want %q", answer, out.String(), err, want)
+		}
+	}
+}
+
 func TestAvailable(t *testing.T) {
 	left, err := Available(json.RawMessage(some))
 	if err != nil {

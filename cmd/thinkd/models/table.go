@@ -179,6 +179,28 @@ func Available(answer json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(whole)
 }
 
+// Missing says why no model of an answer can be called. It prints nothing if one can, or if the answer has none.
+func Missing(out io.Writer, answer json.RawMessage) error {
+	var list struct{ Models []row }
+	if err := json.Unmarshal(answer, &list); err != nil {
+		return fmt.Errorf("models/list: %w", err)
+	}
+	var reasons []string
+	for _, m := range list.Models {
+		if m.Available {
+			return nil
+		}
+		if why := cmp.Or(m.Why, "for an unknown reason"); !slices.Contains(reasons, why) {
+			reasons = append(reasons, why)
+		}
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "\nNone is available: %s.\n", strings.Join(reasons, "; "))
+	return err
+}
+
 // mark shows how sure a fact is where no page or list of the vendor states it.
 func mark(f provider.Fact) string {
 	switch f.State {

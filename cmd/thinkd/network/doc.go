@@ -5,5 +5,5 @@
 //
 //	TCP ──▶ lobby ──▶ http.Server ──▶ rpc/network (token, origin) ──▶ rpc.Server
 //
-// Inside the package, files depend in one direction: token, lobby, listen.
+// Inside the package, files depend in one direction: browser, token, lobby, listen.
 package network

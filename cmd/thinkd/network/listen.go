@@ -17,7 +17,9 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/network"
+	"github.com/thinkd/thinkd/rpc/oidc"
 	"github.com/thinkd/thinkd/web"
 )
 
@@ -40,11 +42,13 @@ type Listener struct {
 type Health struct {
 	Ready   func() error // why the daemon cannot be used; nil: it can
 	Metrics http.Handler // nil: there is no /metrics
+
+	Refused func(from string) // records the address of a client that is not let in; nil: nothing is recorded
 }
 
 // Open listens on addr. An address that other machines can reach needs TLS, or a proxy that has it. The token is the one in the
-// data directory dir, which is made if there is none. The caller closes the listener.
-func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, log *slog.Logger) (*Listener, error) {
+// data directory dir, which is made if there is none. With users, API tokens are taken too. The caller closes the listener.
+func Open(c config.Serve, a config.Auth, dir, addr string, server *rpc.Server, health Health, log *slog.Logger) (*Listener, error) {
 	// Resolved once: the address that is checked is the one that is used.
 	at, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
@@ -71,7 +75,18 @@ func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, l
 	}
 	bound := l.Addr().(*net.TCPAddr)
 	file := &tokenFile{dir: dir, log: log}
-	admitted := network.NewToken(token, file.look, c.BehindProxy)
+	var tokens []auth.Admitter
+	var apiTokens *auth.Tokens // nil: there are none
+	if a.Users {
+		apiTokens = auth.NewTokens(Tokens(dir), log)
+		tokens = append(tokens, apiTokens)
+	}
+	var jwts *oidc.Tokens // nil: none are taken
+	if a.OIDC != nil {
+		jwts = oidc.New(*a.OIDC, log)
+		tokens = append(tokens, jwts)
+	}
+	admitted := network.NewToken(token, file.look, c.BehindProxy, tokens...)
 	file.told = admitted.Set
 	var logins *network.Logins
 	if tlsConfig != nil || c.BehindProxy {
@@ -80,7 +95,7 @@ func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, l
 	handler := network.New(network.Config{
 		Log: log, Authenticator: admitted, Logins: logins, Endpoints: endpoints(server), Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
 		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: web.Pages(),
-		Ready: health.Ready, Metrics: health.Metrics,
+		Ready: health.Ready, Metrics: health.Metrics, Refused: health.Refused,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ours := &Listener{url: baseURL(c, bound), token: token, clients: handler, stop: stop, failed: make(chan error, 1)}
@@ -98,6 +113,12 @@ func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, l
 		}
 	})
 	ours.running.Go(func() { file.watch(ctx) })
+	if apiTokens != nil {
+		ours.running.Go(func() { apiTokens.Watch(ctx) })
+	}
+	if jwts != nil {
+		ours.running.Go(func() { jwts.Watch(ctx) })
+	}
 	return ours, nil
 }
 

@@ -16,10 +16,12 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/rpc/auth"
 )
 
 const (
 	tokenName  = "token"
+	tokensName = "tokens"
 	tokenBytes = 32
 	// tokenLook is how often a listener looks whether its token was replaced, beside each time that it is shown one: who
 	// came in with the old one has to be gone within a second.
@@ -28,6 +30,9 @@ const (
 
 // TokenPath is the file of the token in a data directory.
 func TokenPath(dir string) string { return filepath.Join(dir, tokenName) }
+
+// Tokens is the folder of API tokens in a data directory.
+func Tokens(dir string) auth.Folder { return auth.Folder{Path: filepath.Join(dir, tokensName)} }
 
 // readToken is the token in the data directory, made if there is none.
 func readToken(dir string) (provider.Secret, error) {

@@ -3,19 +3,25 @@ package printable
 import "strings"
 
 // Clean makes foreign text safe for a terminal. Tabs become blanks, and [Mark] replaces each character that the terminal would obey.
-func Clean(text string) string {
+func Clean(text string) string { return new(Cleaner).Clean(text) }
+
+// A Cleaner does for the pieces of a text what [Clean] does for the whole: it knows in which column a tab stands.
+type Cleaner struct{ column int }
+
+// Clean returns the next piece, made safe. A piece ends between two characters.
+func (c *Cleaner) Clean(text string) string {
 	var b strings.Builder
-	column := 0
+	b.Grow(len(text))
 	for _, r := range text {
 		switch {
 		case r == '\n':
-			column = 0
+			c.column = 0
 			b.WriteByte('\n')
 			continue
 		case r == '\t':
-			n := 8 - column%8
+			n := 8 - c.column%8
 			b.WriteString("        "[:n])
-			column += n
+			c.column += n
 			continue
 		case r == '\r':
 			continue
@@ -23,7 +29,7 @@ func Clean(text string) string {
 			r = Mark
 		}
 		b.WriteRune(r)
-		column++
+		c.column++
 	}
 	return b.String()
 }

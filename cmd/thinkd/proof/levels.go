@@ -19,4 +19,4 @@ type LevelAnswer struct {
 
 // SimulatedModel is a model of the simulator for each wire API.
 var SimulatedModel = map[string]string{"messages": "claude-opus-4-6", "responses": "gpt-6.1-sol", "chat": "generic",
-	"gemini": "gemini-3.8-flash", "ollama": "gpt-oss:20b"}
+	"gemini": "gemini-3.8-flash", "ollama": "gpt-oss:20b", "converse": "us.amazon.nova-2-lite-v1:0", "cohere": "command-a-plus-05-2026"}

@@ -81,6 +81,8 @@ func RefusalForm(api, said string) ([]byte, error) {
 		return json.Marshal(map[string]any{"error": map[string]any{"code": http.StatusBadRequest, "status": "INVALID_ARGUMENT", "message": said}})
 	case "ollama":
 		return json.Marshal(map[string]any{"error": said})
+	case "converse", "cohere":
+		return json.Marshal(map[string]any{"message": said})
 	}
 	return json.Marshal(map[string]any{"error": map[string]any{"type": "invalid_request_error", "message": said, "param": nil, "code": nil}})
 }
@@ -124,6 +126,8 @@ func imageTypes(api string, body gjson.Result) string {
 	return found(history(body), func(o gjson.Result) string {
 		label, text := "", ""
 		switch source := o.Get("source"); {
+		case source.Get("bytes").Exists():
+			label, text = "image/"+o.Get("format").Str, source.Get("bytes").Str
 		case source.Get("data").Exists():
 			label, text = source.Get("media_type").Str, source.Get("data").Str
 		case o.Get("inlineData").Exists():

@@ -128,7 +128,7 @@ const (
 )
 
 // WireAPIs are the wire APIs by name, each with the path of the simulator's base URL.
-var WireAPIs = []struct{ Name, Path string }{{"messages", ""}, {"responses", "/v1"}, {"chat", "/generic"}, {"gemini", ""}, {"ollama", ""}}
+var WireAPIs = []struct{ Name, Path string }{{"messages", ""}, {"responses", "/v1"}, {"chat", "/generic"}, {"gemini", ""}, {"ollama", ""}, {"converse", ""}, {"cohere", ""}}
 
 // members are params: pairs of a name and a value, without those that are empty.
 func members(pairs ...string) map[string]any {

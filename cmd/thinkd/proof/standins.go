@@ -16,7 +16,7 @@ func StandInConfig(address string) string {
 		if v.ID == "sim" {
 			continue
 		}
-		if own, ok := map[string]string{"azure": "/openai/v1", "chatgpt": "/backend-api/codex"}[v.ID]; ok {
+		if own, ok := map[string]string{"azure": "/openai/v1", "chatgpt": "/backend-api/codex", "vertex": "/v1/projects/p/locations/global"}[v.ID]; ok {
 			path = own
 		}
 		fmt.Fprintf(&b, "[providers.%s]\nbase_url = %q\n", v.ID, address+path)
@@ -30,7 +30,7 @@ func StandInConfig(address string) string {
 // StandInEnvironment has a key for everybody.
 func StandInEnvironment(name string) string {
 	switch {
-	case strings.HasSuffix(name, "_API_KEY"), name == "COPILOT_GITHUB_TOKEN":
+	case strings.HasSuffix(name, "_API_KEY"), name == "COPILOT_GITHUB_TOKEN", name == "GOOGLE_OAUTH_ACCESS_TOKEN", name == "AWS_BEARER_TOKEN_BEDROCK":
 		return "sk-of-the-test"
 	case name == "CODEX_ACCESS_TOKEN": // of no signature, with the account acct_1
 		return "e30.eyJodHRwczovL2FwaS5vcGVuYWkuY29tL2F1dGgiOnsiY2hhdGdwdF9hY2NvdW50X2lkIjoiYWNjdF8xIn19.e30"

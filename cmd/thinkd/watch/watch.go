@@ -33,7 +33,7 @@ func (v View) output() *output {
 }
 
 // Turn starts a turn with a request, and shows it until it ends. open returns the session, to which it has subscribed the link. The error
-// is that of the turn ([Outcome]), or the cause of ctx if that ended before the turn began.
+// is that of the turn ([Outcome]), which names the command that continues the turn if there is one, or the cause of ctx if that ended before the turn began.
 func (v View) Turn(ctx context.Context, link *door.Link, open func() (session.ID, error), method string, params map[string]any) error {
 	hangUp := context.AfterFunc(ctx, func() { link.Close() })
 	w := v.output()
@@ -69,6 +69,17 @@ func (v View) Turn(ctx context.Context, link *door.Link, open func() (session.ID
 	}
 	link.Notify = nil
 	_ = link.Call("session/read", map[string]any{"session_id": id, "turn_id": w.asked.Turn}, nil) // the turn has ended, whether this works or not
+	if w.failed == nil || ctx.Err() != nil || v.JSON {
+		return w.failed
+	}
+	var left struct{ Parts []json.RawMessage }
+	switch err := link.Call("session/continue", map[string]any{"session_id": id, "dry_run": true}, &left); {
+	case err != nil: // nothing can be continued
+	case len(left.Parts) == 0:
+		return fmt.Errorf("%w\nTo try again: thinkd continue %s", w.failed, id)
+	default:
+		return fmt.Errorf("%w\nWhat came is kept. To go on: thinkd continue %s", w.failed, id)
+	}
 	return w.failed
 }
 

@@ -99,8 +99,9 @@ func report(f found) string {
 		b.WriteString("\nthinkd found no API key, no login and no local model server.\n")
 	}
 	b.WriteString(`
-Without a model, the built-in simulator answers. Its sentences mean nothing, but
-all else works. For a real model, type the name of a provider whose key you have:
+Without a model, the built-in simulator answers. Its sentences mean nothing,
+but all else works. For a real model, type the name of a provider whose key
+you have:
 ` + f.names() + `Enter starts the chat with the simulator, Ctrl+D leaves.
 `)
 	return b.String()

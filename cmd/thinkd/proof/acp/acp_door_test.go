@@ -226,3 +226,30 @@ func TestACPNoDaemon(t *testing.T) {
 		t.Errorf("%v\n%s\n%s", err, out, stderr.String())
 	}
 }
+
+// TestACPConfig: a new session of an editor has the model and the level of the config, as one of a native client has.
+func TestACPConfig(t *testing.T) {
+	t.Parallel()
+	_, env := proof.Simulator(t, sim.Config{})
+	data := proof.DataDir(t)
+	e := startRawEditor(t, data, env, "--config", proof.WriteConfig(t, "model = \"anthropic/claude-opus-5\"\nthinking_level = \"xhigh\"\n"))
+	e.result("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}})
+	made := e.result("session/new", map[string]any{"cwd": project(t), "mcpServers": []any{}})
+	e.until(func(m gjson.Result) bool { // it follows the response
+		return m.Get("params.update.sessionUpdate").String() == "available_commands_update"
+	})
+	for option, want := range map[string]string{"model": "anthropic/claude-opus-5", "reasoning_effort": "xhigh", "mode": "ask"} {
+		if got := made.Get("configOptions.#(id==" + option + ").currentValue").String(); got != want {
+			t.Errorf("%s is %q, want %q", option, got, want)
+		}
+	}
+	var native struct {
+		Level     string `json:"thinking_level"`
+		Reasoning struct{ Source string }
+	}
+	proof.Door(t, data, env).Must("session/new", map[string]any{}, &native)
+	if native.Level != "xhigh" || native.Reasoning.Source != "config" {
+		t.Errorf("a native session has %+v", native)
+	}
+	e.End()
+}

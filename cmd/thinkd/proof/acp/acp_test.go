@@ -89,12 +89,12 @@ func TestACPForeign(t *testing.T) {
 		return all
 	}
 	hello := map[string]any{"version": 1.0, "agent": "thinkd", "auth": 0.0}
-	asked := list("allow_once", "allow_always", "reject_once")
-	edited := list("allow_once", "allow_always", "allow_always", "reject_once") // in the folder, or always
+	asked := list("allow_once", "allow_always", "reject_once", "reject_always")
+	edited := list("allow_once", "allow_always", "allow_always", "reject_once", "reject_always", "reject_always") // in the folder, or always
 	first := []map[string]any{
 		hello,
-		{"options": list("model", "mode", "reasoning_effort"), "values": list("anthropic/claude-opus-5-5", "ask", "medium")},
-		{"values": list("anthropic/claude-opus-5-5", "ask", "max")},
+		{"options": list("model", "mode", "reasoning_effort", "thinking_display", "service_tier"), "values": list("anthropic/claude-opus-5-5", "ask", "medium", "default", "default")},
+		{"values": list("anthropic/claude-opus-5-5", "ask", "max", "default", "default")},
 		{"asked": edited, "answer": "allow_once"},
 		{"stopReason": "end_turn", "story": list("agent_thought: It says one.", "agent_thought: It has to say two.", "call: pending edit", "call: completed", "agent_message: It says two.")},
 		{"asked": edited, "answer": "reject_once"},
@@ -117,7 +117,7 @@ func TestACPForeign(t *testing.T) {
 	want := []map[string]any{
 		hello,
 		{"listed": []any{[]any{true, true, "Fix it."}}},
-		{"values": list("anthropic/claude-opus-5-5", "ask", "max")},
+		{"values": list("anthropic/claude-opus-5-5", "ask", "max", "default", "default")},
 		hello, {"replayed": 0.0}, {"stopReason": "cancelled"}, {"gone": -32002.0},
 	}
 	if diff := cmp.Diff(want, second); diff != "" {

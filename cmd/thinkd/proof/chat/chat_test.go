@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -85,9 +86,10 @@ func (p *pane) do(args ...string) string {
 	return string(out)
 }
 
-// screen is what can be seen; text is all, with the scrollback, as it would be copied.
-func (p *pane) screen() string { return p.do("capture-pane", "-p") }
-func (p *pane) text() string   { return p.do("capture-pane", "-p", "-J", "-S", "-") }
+// screen is what can be seen; text is all, with the scrollback, as it would be copied. Blanks at the end of a row do not
+// count: nobody sees them, and a row has them if something longer stood there, which depends on the pace of the stream.
+func (p *pane) screen() string { return withoutBlanks(p.do("capture-pane", "-p")) }
+func (p *pane) text() string   { return withoutBlanks(p.do("capture-pane", "-p", "-J", "-S", "-")) }
 
 func (p *pane) press(keys ...string) { p.do(append([]string{"send-keys"}, keys...)...) }
 
@@ -119,13 +121,12 @@ func (p *pane) until(look func() string, expression string) string {
 	}
 }
 
-// becomes waits until the terminal, with its scrollback, has this text. Blanks at the end of a row do not count: nobody sees
-// them, and a row has them if something longer stood there.
+// becomes waits until the terminal, with its scrollback, has this text.
 func (p *pane) becomes(want string) {
 	p.t.Helper()
 	want = withoutBlanks(want)
 	for deadline := time.Now().Add(proof.Patience); ; proof.Moment(20 * time.Millisecond) {
-		got := withoutBlanks(p.text())
+		got := p.text()
 		if got == want {
 			return
 		}
@@ -202,24 +203,34 @@ func TestChatKeys(t *testing.T) {
 	p.holds(`(?s)^· cancelled.*^> And then\?.*pace=0\]\]\n\n[A-Z]`)
 	p.rests()
 
-	// Of long thinking eight rows stay. Control-O shows all, and hides it; the scrollback is as it was.
-	p.say("Think. [[sim: thinking=300 text=10 pace=0]]")
-	p.holds(`(?s)^> Think\..*^∴ thought.*^… \d+ more rows \(Ctrl\+O\)\n\n[A-Z].*^>`)
+	// A thought is folded to its head. Control-T unfolds it in place, and folds it again.
+	p.say("Think. [[sim: thinking=60 text=10 pace=0]]")
+	folded := p.holds(`(?s)^> Think\..*^∴ thought · \d+ rows · Ctrl\+T unfolds\n\n[A-Z].*^>`)
+	p.rests()
+	rows := count(t, folded, `(\d+) rows · Ctrl\+T unfolds\n\n[A-Z][^∴]*$`)
+	p.press("C-t")
+	unfolded := p.shows(`^∴ thought · Ctrl\+T folds`)
+	_, thought, _ := strings.Cut(unfolded, "Ctrl+T folds\n")
+	if got := strings.Count(thought[:strings.Index(thought, "\n\n>")], "\n"); got < rows+1 {
+		t.Errorf("of %d rows %d are shown:\n%s", rows, got, unfolded)
+	}
+	p.press("C-t")
+	p.shows(`^∴ thought · \d+ rows · Ctrl\+T unfolds\n\n[A-Z]`)
+
+	// One without room is shown in the reader, which Control-O opens too. The scrollback is as it was.
+	p.say("Think more. [[sim: thinking=300 text=10 pace=0]]")
+	p.holds(`(?s)^> Think more\..*^∴ thought · \d+ rows · Ctrl\+T unfolds\n\n[A-Z].*^>`)
 	p.rests()
 	before := p.text()
-	if rows := thoughtRows(before); rows != 8 {
-		t.Errorf("of the thinking there are %d rows:\n%s", rows, lastLines(before))
+	for _, key := range []string{"C-t", "C-o"} {
+		p.press(key)
+		p.shows(`rows \d+ to \d+ of \d+ .* Ctrl\+O goes back`)
+		p.press("Home")
+		p.shows(`rows 1 to 23 of`)
+		p.press(key)
+		p.shows(idleFoot)
+		p.becomes(before)
 	}
-	p.press("C-o")
-	p.shows(`rows \d+ to \d+ of \d+ .* Ctrl\+O goes back`)
-	if strings.Contains(p.screen(), "more rows") {
-		t.Errorf("not all is shown:\n%s", p.screen())
-	}
-	p.press("Home")
-	p.shows(`rows 1 to 23 of`)
-	p.press("C-o")
-	p.shows(idleFoot)
-	p.becomes(before)
 
 	// Two steps to another model; one to another level.
 	p.say("/models")
@@ -310,11 +321,18 @@ func finish(p *proof.Process, session string, started proof.Update, text string)
 	p.Must("tool/result", map[string]any{"session_id": session, "call_id": string(call), "content": []any{map[string]any{"type": "text", "text": text}}}, nil)
 }
 
-// thoughtRows counts the rows between the last head of thinking and the sign that there are more.
-func thoughtRows(text string) int {
-	at := strings.LastIndex(text, "\n∴")
-	body, _, _ := strings.Cut(text[at+1:], "\n… ")
-	return strings.Count(body, "\n")
+// count is the number that an expression finds in a text.
+func count(t *testing.T, text, expression string) int {
+	t.Helper()
+	found := regexp.MustCompile(expression).FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("there is no %q:\n%s", expression, lastLines(text))
+	}
+	n, err := strconv.Atoi(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func listedSessions(t *testing.T, data string) string {
@@ -373,14 +391,14 @@ func TestChatSizes(t *testing.T) {
 	p := chatIn(t, proof.DataDir(t), "40x12", nil)
 	p.shows(idleFoot)
 	p.say("Say it. [[sim: thinking=60 text=90 pace=0]]")
-	p.holds(`(?s)^> Say it.*^∴ thought.*^## .*^sim/claude`)
+	p.holds(`(?s)^> Say it.*^∴ thought.*^─+$.*^sim/claude`)
 	p.rests()
 	for row := range strings.Lines(p.do("capture-pane", "-p", "-S", "-")) {
 		if row != strings.TrimRight(row, " \n")+"\n" {
 			t.Errorf("a blank at the end of %q", row)
 		}
 	}
-	for _, size := range []string{"100x30", "23x8", "80x24"} {
+	for _, size := range []string{"100x30", "23x8", "60x20", "80x24"} {
 		width, height, _ := strings.Cut(size, "x")
 		p.do("resize-window", "-x", width, "-y", height)
 		p.do("send-keys", "-l", size+" [[sim: thinking=0 text=5 pace=0]]")
@@ -390,10 +408,34 @@ func TestChatSizes(t *testing.T) {
 			p.shows(`^> ` + size + ` .*pace=0\]\]$`)
 		}
 		p.send()
-		p.holds(`^> ` + size + ` .*pace=0\]\]\n\n[A-Z0-9]`)
+		p.holds(`(?s)^> ` + size + ` .{0,60}pace=0\]\]\n\n[A-Z0-9]`)
 		p.rests()
 		if got := p.screen(); strings.Count(got, "sim/claude · th") != 1 {
 			t.Errorf("at %s the foot stands there more than once, or not at all:\n%s", size, got)
+		}
+	}
+}
+
+// A window that changes its size while an answer arrives shows each row once, and none is torn.
+func TestChatResize(t *testing.T) {
+	t.Parallel()
+	p := chatIn(t, proof.DataDir(t), "80x24", nil)
+	p.shows(idleFoot)
+	p.say("Say it. [[sim: thinking=30 text=300 pace=40]]")
+	p.shows(`^answering · `)
+	for _, size := range []string{"60x24", "47x20", "90x30", "33x24", "70x24"} {
+		width, height, _ := strings.Cut(size, "x")
+		p.do("resize-window", "-x", width, "-y", height)
+		proof.Moment(20 * time.Millisecond)
+	}
+	p.rests()
+	got := p.screen()
+	if strings.Count(got, "sim/claude · th") != 1 || strings.Contains(got, "Esc stops") || !regexp.MustCompile(`This was the simulator: it keeps every rule of the wire and\s+understands nothing\.\n\n>`).MatchString(got) {
+		t.Errorf("the screen is torn:\n%s", got)
+	}
+	for row := range strings.Lines(got) {
+		if strings.Count(got, row) > 1 && len(row) > 20 {
+			t.Errorf("%q is there twice:\n%s", row, got)
 		}
 	}
 }
@@ -475,13 +517,68 @@ func TestChatAside(t *testing.T) {
 	p.press("Escape")
 	p.shows(`!Side question`)
 	p.press("Escape")
-	p.holds(`(?s)^· the side question is in a fork.*^· cancelled\n· /continue goes on from here \(kept: 1 text\)\. Nothing runs until\sthen`)
+	p.holds(`(?s)^· the side question is in a fork.*^· cancelled\n· /continue goes on from here \(kept: 1 text\)\. Nothing runs until\s+then`)
 	p.rests()
 	if text := p.text(); strings.Contains(text, "Which one?") || strings.Contains(text, "Stalled?") {
 		t.Errorf("the scrollback has a side question:\n%s", lastLines(text))
 	}
 	if list := listedSessions(t, data); strings.Count(list, "\n") != 2 {
 		t.Errorf("the sessions are not the first one and its fork:\n%s", list)
+	}
+}
+
+// The menus complete commands, models, levels and files. A file goes along with the prompt that mentions it. The editor gives the prompt, the
+// session goes to a file, and the next chat continues it.
+func TestChatMenus(t *testing.T) {
+	t.Parallel()
+	data, out := proof.DataDir(t), filepath.Join(t.TempDir(), "out.md")
+	p := chatIn(t, data, "80x24", []string{"EDITOR=sed -i s/three/four/"})
+	p.shows(idleFoot)
+	p.do("send-keys", "-l", "/mod")
+	p.shows(`(?s)^> /mod\n▸ /models \[MODEL\] \[LEVEL\].*^  \d of \d+ · Tab completes · Enter runs · Esc closes$`)
+	p.press("Tab")
+	p.do("send-keys", "-l", "gpt-alw")
+	p.shows(`^▸ sim/gpt-always .*low`)
+	p.press("Tab")
+	p.do("send-keys", "-l", "lo")
+	p.shows(`^▸ low`)
+	p.press("Enter")
+	p.holds(`^· sim/gpt-always, thinking low$`)
+	p.do("send-keys", "-l", "Two or three @terminal_lin")
+	p.shows(`^▸ terminal_linux_test\.go +\d\.\d KB$`)
+	p.press("Enter")
+	p.shows(`^> Two or three @terminal_linux_test\.go`)
+	p.press("C-g")
+	p.shows(`^> Two or four @terminal_linux_test\.go`)
+	p.do("send-keys", "-l", " [[sim: thinking=0 text=5 pace=0]]")
+	p.send()
+	p.holds(`(?s)^> Two or four @terminal_linux_test\.go.*^  \[terminal_linux_test\.go\].*^[A-Z]`)
+	p.rests()
+	p.say("/rename Two")
+	p.holds(`^· the title is "Two"$`)
+	p.say("/copy")
+	p.holds(`^· the (?:terminal was asked to copy|last answer was copied)`)
+	p.say("/export " + out)
+	p.holds(`^· exported to `)
+	p.press("C-d")
+	p.holds(`(?s)^To continue: thinkd chat --session \w{26}$.*^\[status 0\]$`)
+	if text, err := os.ReadFile(out); err != nil || !strings.Contains(string(text), "Two or four") {
+		t.Errorf("%v: %s", err, text)
+	}
+	p = chatIn(t, data, "80x24", nil, "--continue")
+	p.holds(`(?s)^· session \w{26} · Two$.*^> Two or four .*^  \[terminal_linux_test\.go\]`)
+	p.say("/search four")
+	p.shows(`^\* Two  .*×`)
+	p.press("Escape")
+	p.shows(`!^sessions with`)
+	p.say("/delete")
+	p.shows(`^  Delete it`)
+	p.press("Down", "Enter")
+	p.holds(`^· deleted; this is a new session$`)
+	p.press("C-d")
+	p.ends()
+	if list := listedSessions(t, data); strings.Contains(list, "Two") {
+		t.Errorf("the session is still there:\n%s", list)
 	}
 }
 
@@ -552,7 +649,7 @@ price = { input = 10, output = 50, cached_input = 1, cache_write = 12.5 }
 	p.rests()
 
 	p.say("/cost")
-	p.holds(`(?s)^· This session: 0\.\d+ USD in 3 calls$.^  sim/claude: 0\.\d+ USD, 3 calls$.^  thinking \w+: 0\.\d+ USD, 3 calls$.^Today \(UTC\), all sessions: 0\.\d+ USD in 3 calls$.^Spent today: 0\.\d+ of 0\.\d+ USD \(max_day_cost\)$.^Next prompt with sim/claude: about \d+\.\d+ to \d+\.\d+\s+USD`)
+	p.holds(`(?s)^· This session: 0\.\d+ USD in 3 calls$.^    sim/claude: 0\.\d+ USD, 3 calls$.^    thinking \w+: 0\.\d+ USD, 3 calls$.^  Today \(UTC\), all sessions: 0\.\d+ USD in 3 calls$.^  Spent today: 0\.\d+ of 0\.\d+ USD \(max_day_cost\)$.^  Next prompt with sim/claude: about \d+\.\d+ to \d+\.\d+\s+USD`)
 	asks("Dates?")
 	p.press("BTab", "Enter")
 	p.holds(`^· cancelled`)
@@ -569,8 +666,8 @@ func TestChatOutlivesDaemon(t *testing.T) {
 	p.say("Long. [[sim: thinking=4000 pace=0 fault=stall after=200]]")
 	p.shows(`^thinking · (?:[2-9]|\d\d|\d+m\d+)s`) // what came a second ago is on disk
 	h.Kill()
-	p.holds(`^· attached again`)
-	p.holds(`^· the message is incomplete: interrupted`)
+	p.holds(`^· the connection was lost; attached again`)
+	p.holds(`^error: the turn ended: interrupted`)
 	p.say("On. [[sim: thinking=0 text=10 pace=0]]")
 	p.holds(`(?s)^> On\..*^\S`)
 	p.rests()

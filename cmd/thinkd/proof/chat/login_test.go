@@ -15,7 +15,7 @@ func TestLoginOfEditors(t *testing.T) {
 	const key = "sk-of-the-test"
 	data := proof.DataDir(t)
 	p := runIn(t, data, "80x30", append(noKeys(), "OPENAI_API_KEY=sk-other"), "acp", "--login")
-	p.holds(`(?s)^thinkd can use:\n  openai  a key in the environment\n\nType the name of a provider.*^  anthropic, .*^provider: `)
+	p.holds(`(?s)^thinkd can use:\n  openai  a key in the environment\n\nType the name of a provider.*^  anthropic, .*^provider:$`)
 	p.say("anthropic")
 	p.holds(`^key for anthropic:`)
 	p.say(key)

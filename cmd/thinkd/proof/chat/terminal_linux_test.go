@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -72,5 +73,55 @@ func TestHostileTextToATerminal(t *testing.T) {
 		if strings.Contains(text, "evil\rfake") {
 			t.Errorf("%q lets a text hide what is before it", args)
 		}
+	}
+}
+
+// A terminal is asked for its background, and light colours follow the answer. Links have their address as a sequence.
+// At the end stands how to continue.
+func TestChatSequences(t *testing.T) {
+	testgo.Cost(t)
+	t.Parallel()
+	tty, other := terminal(t)
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := proof.Command(t, append([]string{"TERM=xterm-256color"}, proof.NobodyHere...), "--data", proof.DataDir(t), "chat")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.SetReadDeadline(time.Now().Add(proof.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	more := make([]byte, 4096)
+	until := func(what string) {
+		t.Helper()
+		for !strings.Contains(out.String(), what) {
+			n, err := other.Read(more)
+			if out.Write(more[:n]); err != nil {
+				t.Fatalf("the chat ends without %q: %v\n%q", what, err, out.String())
+			}
+		}
+	}
+	say := func(text string) {
+		t.Helper()
+		if _, err := other.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until("\x1b]11;?")
+	say("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+	until("thinking high")
+	say("See [it](https://a.example/x). [[sim: thinking=0 text=90 pace=0]]\r")
+	until("\x1b]8;;https://a.example/x")
+	until("This was the simulator")
+	say("\x04")
+	until("thinkd chat --session ")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if text := out.String(); !strings.Contains(text, "4;34m") || strings.Contains(text, "4;94m") {
+		t.Errorf("the colours are not those for a light background: %q", text)
 	}
 }

@@ -25,7 +25,7 @@ func noKeys() []string {
 func TestWelcomeWithoutKey(t *testing.T) {
 	t.Parallel()
 	p := runIn(t, proof.DataDir(t), "80x30", noKeys())
-	p.holds(`(?s)^thinkd \S+$.*^thinkd found no API key, no login and no local model server\.$.*^  anthropic, openai, .*chatgpt \(login\).*^provider: `)
+	p.holds(`(?s)^thinkd \S+$.*^thinkd found no API key, no login and no local model server\.$.*^  anthropic, openai, .*chatgpt \(login\).*^provider:$`)
 	p.say("somebody")
 	p.holds(`^There is no provider "somebody" in the list\.$`)
 	p.press("Enter")
@@ -43,11 +43,11 @@ func TestWelcomeStoresKey(t *testing.T) {
 	const key = "sk-of-the-test"
 	data, address := proof.DataDir(t), proof.Serve(t, sim.New(sim.Config{Key: key}))
 	p := runIn(t, data, "80x30", append(noKeys(), "ANTHROPIC_BASE_URL="+address))
-	p.holds(`^provider: `)
+	p.holds(`^provider:$`)
 	p.say("anthropic")
 	p.holds(`^key for anthropic:`)
 	p.press("Enter") // somebody who has none at hand
-	p.holds(`(?s)^no key on standard input.*Choose again\.$.*^provider: `)
+	p.holds(`(?s)^no key on standard input.*Choose again\.$.*^provider:$`)
 	p.say("Anthropic")
 	p.holds(`(?s)Choose again.*^key for anthropic:`)
 	p.say(key)
@@ -90,7 +90,7 @@ func TestWelcomeLeaves(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{"C-d": `^\[status 0\]$`, "C-c": `\[status 130\]$`} {
 		p := runIn(t, proof.DataDir(t), "80x30", noKeys())
-		p.holds(`^provider: `)
+		p.holds(`^provider:$`)
 		p.press(key)
 		p.holds(want)
 	}

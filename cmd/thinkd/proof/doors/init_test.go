@@ -40,13 +40,22 @@ func TestInitialization(t *testing.T) {
 		all.allocs, all.bytes = all.allocs+c.allocs, all.bytes+c.bytes
 		packages = append(packages, c)
 	}
+	amazon := cost{}
+	for _, c := range packages {
+		if strings.Contains(c.name, "/aws/") {
+			amazon.allocs, amazon.bytes = amazon.allocs+c.allocs, amazon.bytes+c.bytes
+		}
+	}
 	slices.SortFunc(packages, func(a, b cost) int { return b.bytes - a.bytes })
 	var dearest strings.Builder
 	for _, c := range packages[:min(8, len(packages))] {
 		fmt.Fprintf(&dearest, "\n%8d bytes %6d allocations %s", c.bytes, c.allocs, c.name)
 	}
-	t.Logf("%d packages, %d bytes, %d allocations%s", len(packages), all.bytes, all.allocs, &dearest)
-	if len(packages) < 50 || all.allocs > 2400 || all.bytes > 350<<10 {
-		t.Error("that is more than 2,400 allocations or 350 KiB, or no trace")
+	t.Logf("%d packages, %d bytes, %d allocations, of these Amazon's libraries %d bytes, %d allocations%s", len(packages), all.bytes, all.allocs, amazon.bytes, amazon.allocs, &dearest)
+	if len(packages) < 50 || all.allocs-amazon.allocs > 2400 || all.bytes-amazon.bytes > 360<<10 {
+		t.Error("that is more than 2,400 allocations or 360 KiB without Amazon's libraries, or no trace")
+	}
+	if amazon.allocs > 4400 || amazon.bytes > 600<<10 { // rules of endpoints and schemas of four services, whose clients find credentials
+		t.Error("Amazon's libraries take more than 4,400 allocations or 600 KiB")
 	}
 }

@@ -57,7 +57,7 @@ func TestOptionsOverKillsAndSwitches(t *testing.T) {
 				t.Errorf("after the kill the session has the options %s, want %s", now, was)
 			}
 		}
-		params := map[string]any{"session_id": id, "text": fmt.Sprintf("Question %d: which date is later, as JSON?", i)}
+		params := map[string]any{"session_id": id, "text": fmt.Sprintf("Question %d: which date is later, as JSON? [[sim: pace=0]]", i)}
 		if turn.turn != "" {
 			params["options"] = json.RawMessage(turn.turn)
 		}

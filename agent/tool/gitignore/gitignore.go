@@ -1,16 +1,21 @@
-package builtin
+// Package gitignore reads .gitignore files, and says which paths they name.
+package gitignore
 
 import (
+	"path"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxIgnores bounds the patterns of one .gitignore; those behind them are not heeded.
-const maxIgnores = 2000
+// Bounds of one file. What is beyond them names nothing.
+const (
+	maxPatterns = 2000
+	maxPattern  = 256 // bytes
+)
 
-// ignore is the patterns of one .gitignore, in order.
-type ignore []pattern
+// Rules are the patterns of one .gitignore, in order.
+type Rules []pattern
 
 // pattern is a line of it (git's documentation: gitignore, "pattern format").
 type pattern struct {
@@ -19,10 +24,10 @@ type pattern struct {
 	folder bool   // it names folders only
 }
 
-// readIgnore reads the text of a .gitignore. Lines that are no pattern name nothing.
-func readIgnore(text string) (list ignore) {
+// Parse reads the text of a .gitignore. Lines that are no pattern name nothing.
+func Parse(text string) (list Rules) {
 	for line := range strings.Lines(text) {
-		if len(line) > maxGlob || len(list) == maxIgnores {
+		if len(line) > maxPattern || len(list) == maxPatterns {
 			continue // each is tried on each path
 		}
 		line = strings.TrimRight(line, "\r\n")
@@ -47,8 +52,8 @@ func readIgnore(text string) (list ignore) {
 	return list
 }
 
-// says is the file's word on a path as seen from its folder: the last pattern that fits counts.
-func (list ignore) says(path string, folder bool) (ignored, known bool) {
+// Says is the file's word on a path, with slashes, as seen from its folder: the last pattern that fits counts. known is false if none fits.
+func (list Rules) Says(path string, folder bool) (ignored, known bool) {
 	for i := len(list) - 1; i >= 0; i-- {
 		p := list[i]
 		if p.folder && !folder {
@@ -59,4 +64,17 @@ func (list ignore) says(path string, folder bool) (ignored, known bool) {
 		}
 	}
 	return false, false
+}
+
+// Ignored asks the files of several folders about a path: the nearest one that knows it counts. Each file has the path of its folder; that of the
+// path's root is ".".
+func Ignored(files map[string]Rules, name string, folder bool) bool {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if ignored, known := files[dir].Says(strings.TrimPrefix(name, dir+"/"), folder); known {
+			return ignored
+		}
+		if dir == "." || dir == "/" {
+			return false
+		}
+	}
 }

@@ -1,0 +1,221 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Quota bounds what the calls of one user use. A member that is 0 bounds nothing. Calls of models without a known price cost nothing here.
+type Quota struct {
+	DayTokens, MonthTokens int            // in and out
+	DayCost, MonthCost     provider.Money // USD
+	Calls                  int            // in parallel; a turn waits for others of its user
+}
+
+// Quotas says which quota each user has.
+type Quotas struct {
+	Of func(session.Owner) Quota
+
+	// Used lists what an owner used from one day to another, both included, also in earlier processes.
+	Used func(ctx context.Context, owner session.Owner, from, to session.Day) ([]session.Line, error)
+}
+
+// Exceeded refuses a call that the quota of its user has no room for.
+type Exceeded struct {
+	Which  string    // calls, tokens_day, tokens_month, cost_day or cost_month
+	Resets time.Time // when the quota begins anew; zero for calls
+	Busy   bool      // only because of the calls that run: there may be room when they have ended
+}
+
+func (e *Exceeded) Error() string {
+	if e.Resets.IsZero() {
+		return fmt.Sprintf("your quota %s has no room for this call until others end", e.Which)
+	}
+	return fmt.Sprintf("your quota %s has no room for this call; it resets at %s", e.Which, e.Resets.UTC().Format("2006-01-02 15:04 MST"))
+}
+
+// amount is what quotas count.
+type amount struct {
+	tokens int
+	cost   provider.Money
+}
+
+func amountOf(u provider.Usage) amount { return amount{u.Input + u.Output, costOf(u)} }
+
+func (a amount) plus(b amount) amount  { return amount{a.tokens + b.tokens, a.cost + b.cost} }
+func (a amount) minus(b amount) amount { return amount{a.tokens - b.tokens, a.cost - b.cost} }
+func (a amount) most(b amount) amount  { return amount{max(a.tokens, b.tokens), max(a.cost, b.cost)} }
+
+// purse is what one user has used and reserved. It is the gate's, whose lock guards it.
+//
+// Each call reserves what it may use at most, or what is left of the quota, and is refused if it probably uses more. So calls that run in
+// parallel never use more together than the quota has, as long as each stays within its reservation; one that needs more has to reserve
+// it first, or ends.
+type purse struct {
+	quota      Quota
+	calls      int // that run
+	day, month period
+}
+
+// period is a day, or a month.
+type period struct {
+	name        string // 2026-11-23, or 2026-11
+	spent, held amount
+}
+
+func (p *period) turn(name string) {
+	if name > p.name { // a clock that is set back gives nothing back
+		*p = period{name: name}
+	}
+}
+
+// held is a reservation in a purse.
+type held struct {
+	purse      *purse
+	day, month string // the periods that it counts for
+	amount     amount
+}
+
+const monthLen = len("2026-11")
+
+// load makes the purse of an owner, nil if there is no quota, from what the owner used before.
+func (q Quotas) load(ctx context.Context, owner session.Owner, today session.Day) (*purse, error) {
+	quota := q.Of(owner)
+	if quota == (Quota{}) {
+		return nil, nil
+	}
+	month := string(today)[:monthLen]
+	lines, err := q.Used(ctx, owner, session.Day(month+"-01"), today)
+	if err != nil {
+		return nil, fmt.Errorf("what the user used before: %w", err)
+	}
+	p := &purse{quota: quota, day: period{name: string(today)}, month: period{name: month}}
+	for _, l := range lines {
+		used := amountOf(l.Usage)
+		p.month.spent = p.month.spent.plus(used)
+		if l.Day == today {
+			p.day.spent = p.day.spent.plus(used)
+		}
+	}
+	return p, nil
+}
+
+// bound is one member of a quota.
+type bound struct {
+	which  string
+	most   int64 // 0: there is none
+	spent  int64
+	held   int64
+	resets time.Time
+}
+
+// left is how much more the bound admits.
+func (b bound) left() int64 {
+	if b.most == 0 {
+		return math.MaxInt64
+	}
+	return max(b.most-b.spent-b.held, 0)
+}
+
+// bounds are those of tokens and of money.
+func (p *purse) bounds(today session.Day) (tokens, cost [2]bound) {
+	p.day.turn(string(today))
+	p.month.turn(string(today)[:monthLen])
+	day := dayStart(today)
+	tomorrow, next := day.AddDate(0, 0, 1), time.Date(day.Year(), day.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+	q, d, m := p.quota, p.day, p.month
+	tokens = [2]bound{{"tokens_month", int64(q.MonthTokens), int64(m.spent.tokens), int64(m.held.tokens), next},
+		{"tokens_day", int64(q.DayTokens), int64(d.spent.tokens), int64(d.held.tokens), tomorrow}}
+	cost = [2]bound{{"cost_month", int64(q.MonthCost), int64(m.spent.cost), int64(m.held.cost), next},
+		{"cost_day", int64(q.DayCost), int64(d.spent.cost), int64(d.held.cost), tomorrow}}
+	return tokens, cost
+}
+
+// dayStart is midnight of a day in UTC. A day that [session.DayOf] made can be read.
+func dayStart(d session.Day) time.Time {
+	t, _ := time.Parse(time.DateOnly, string(d))
+	return t
+}
+
+// room refuses more than the purse has.
+func (p *purse) room(today session.Day, more amount) error {
+	tokens, cost := p.bounds(today)
+	for _, of := range []struct {
+		bounds [2]bound
+		more   int64
+	}{{tokens, int64(more.tokens)}, {cost, int64(more.cost)}} {
+		for _, b := range of.bounds {
+			if of.more > 0 && of.more > b.left() {
+				return &Exceeded{b.which, b.resets, b.spent+of.more <= b.most}
+			}
+		}
+	}
+	return nil
+}
+
+// reserve takes from a purse what a call may use at most, or all that is left, if that is enough for what the call probably uses.
+func (p *purse) reserve(today session.Day, probably, most amount) (*held, error) {
+	if p == nil {
+		return nil, nil
+	}
+	if p.quota.Calls > 0 && p.calls >= p.quota.Calls {
+		return nil, &Exceeded{Which: "calls", Busy: true}
+	}
+	if err := p.room(today, probably); err != nil {
+		return nil, err
+	}
+	p.calls++
+	tokens, cost := p.bounds(today)
+	a := amount{int(min(int64(most.tokens), tokens[0].left(), tokens[1].left())), provider.Money(min(int64(most.cost), cost[0].left(), cost[1].left()))}
+	a = a.most(probably)
+	h := &held{p, p.day.name, p.month.name, a}
+	h.hold(a)
+	return h, nil
+}
+
+// hold counts more for the reservation, in the periods that still run.
+func (h *held) hold(by amount) {
+	if h.purse.day.name == h.day {
+		h.purse.day.held = h.purse.day.held.plus(by)
+	}
+	if h.purse.month.name == h.month {
+		h.purse.month.held = h.purse.month.held.plus(by)
+	}
+}
+
+// extend makes the reservation one for a call that uses so much.
+func (h *held) extend(today session.Day, used amount) error {
+	if h == nil {
+		return nil
+	}
+	more := h.amount.most(used).minus(h.amount)
+	if more == (amount{}) {
+		return nil
+	}
+	if err := h.purse.room(today, more); err != nil {
+		return err
+	}
+	h.hold(more)
+	h.amount = h.amount.plus(more)
+	return nil
+}
+
+// settle puts what was used in the place of the reservation.
+func (h *held) settle(used amount) {
+	if h == nil {
+		return
+	}
+	h.purse.calls--
+	h.hold(amount{}.minus(h.amount))
+	if h.purse.day.name == h.day {
+		h.purse.day.spent = h.purse.day.spent.plus(used)
+	}
+	if h.purse.month.name == h.month {
+		h.purse.month.spent = h.purse.month.spent.plus(used)
+	}
+}

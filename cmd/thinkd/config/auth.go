@@ -1,0 +1,204 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/thinkd/thinkd/agent/gate"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/auth"
+	"github.com/thinkd/thinkd/rpc/oidc"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Auth says who may use the daemon in addition to the person who runs it.
+type Auth struct {
+	Users      bool     // there are users: the file has [auth]
+	MCPServers []string // names of the servers of tools that the sessions of users have
+
+	Socket      string                // that the users of the machine open, absolute; empty: there is none
+	SocketUsers map[int]session.Owner // by the number of their account
+
+	OIDC *oidc.Config // whose tokens let users in; nil: nobody's
+
+	KeyFile    string   // with the master keys that encrypt the stored keys of providers, absolute; empty: see KeyCommand
+	KeyCommand []string // that prints them; nil: the stored keys are not encrypted, unless there is a KeyFile
+
+	Quota  Quota                   // of each user
+	Quotas map[session.Owner]Quota // of some users, in its place
+}
+
+// Quota is what a user may use.
+type Quota struct {
+	gate.Quota
+	Requests int // in a minute; 0: any number
+}
+
+// QuotaOf is the quota of a user.
+func (a Auth) QuotaOf(o session.Owner) Quota {
+	if q, ok := a.Quotas[o]; ok {
+		return q
+	}
+	return a.Quota
+}
+
+// auth checks [auth]. A server that runs a program on this machine is not for users, who do not own the machine.
+func (src *source) auth(f *fileAuth, servers []toolhost.Server) (Auth, error) {
+	if f == nil {
+		return Auth{}, nil
+	}
+	for _, name := range f.MCPServers {
+		i := slices.IndexFunc(servers, func(s toolhost.Server) bool { return s.Name == name })
+		switch {
+		case i < 0:
+			return Auth{}, src.errorf("auth.mcp_servers", "%q is not one of mcp_servers", name)
+		case servers[i].URL == "":
+			return Auth{}, src.errorf("auth.mcp_servers", "%q runs a program on this machine; only servers with a url can be for users", name)
+		}
+	}
+	a := Auth{Users: true, MCPServers: f.MCPServers, Socket: src.beside(f.Socket), KeyFile: src.beside(f.KeyFile), KeyCommand: f.KeyCommand}
+	switch {
+	case f.Socket == "" && len(f.SocketUsers) > 0:
+		return Auth{}, src.errorf("auth.socket_users", "has no effect without socket")
+	case f.Socket != "" && len(f.SocketUsers) == 0:
+		return Auth{}, src.errorf("auth.socket", "lets nobody in without socket_users, which names the user of each account")
+	}
+	switch {
+	case f.KeyFile != "" && f.KeyCommand != nil:
+		return Auth{}, src.errorf("auth.key_command", "there is a key_file too: the key comes from one of them")
+	case f.KeyCommand != nil && (len(f.KeyCommand) == 0 || f.KeyCommand[0] == ""):
+		return Auth{}, src.errorf("auth.key_command", "must be a list of a program and its arguments")
+	}
+	var err error
+	if a.OIDC, err = src.oidc(f.OIDC); err != nil {
+		return Auth{}, err
+	}
+	if a.Quota, err = src.quota("auth.quota", f.Quota, Quota{}); err != nil {
+		return Auth{}, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Quotas)) {
+		owner := session.Owner{User: name}
+		if tenant, user, found := strings.Cut(name, "/"); found {
+			owner = session.Owner{Tenant: tenant, User: user}
+		}
+		key := "auth.quotas." + name
+		if err := auth.CheckOwner(owner); err != nil {
+			return Auth{}, src.errorf(key, "%w", err)
+		}
+		if a.Quotas == nil {
+			a.Quotas = make(map[session.Owner]Quota)
+		}
+		if a.Quotas[owner], err = src.quota(key, f.Quotas[name], a.Quota); err != nil {
+			return Auth{}, err
+		}
+	}
+	for _, account := range slices.Sorted(maps.Keys(f.SocketUsers)) {
+		uid, err := accountNumber(account)
+		owner := session.Owner{User: f.SocketUsers[account]}
+		if err == nil {
+			err = auth.CheckOwner(owner)
+		}
+		if other, twice := a.SocketUsers[uid]; err == nil && twice && other != owner {
+			err = fmt.Errorf("the account %d is there twice, with two users", uid)
+		}
+		if err != nil {
+			return Auth{}, src.errorf("auth.socket_users."+account, "%w", err)
+		}
+		if a.SocketUsers == nil {
+			a.SocketUsers = make(map[int]session.Owner)
+		}
+		a.SocketUsers[uid] = owner
+	}
+	return a, nil
+}
+
+// oidc checks [auth.oidc]. An issuer without encryption could be anybody, except on this machine.
+func (src *source) oidc(f *fileOIDC) (*oidc.Config, error) {
+	if f == nil {
+		return nil, nil
+	}
+	issuer, err := url.Parse(f.Issuer)
+	switch {
+	case f.Issuer == "":
+		return nil, src.errorf("auth.oidc", "issuer is missing: the address of the OpenID provider, as the claim iss has it")
+	case f.Audience == "":
+		return nil, src.errorf("auth.oidc", "audience is missing: the id of the client that is registered at the OpenID provider for thinkd")
+	case err != nil || issuer.Host == "" || issuer.RawQuery != "" || issuer.Fragment != "" || issuer.User != nil || issuer.Scheme != "https" && issuer.Scheme != "http":
+		return nil, src.errorf("auth.oidc.issuer", "%q is not an address such as https://login.example.com", f.Issuer)
+	case issuer.Scheme == "http" && !loopback(issuer.Hostname()):
+		return nil, src.errorf("auth.oidc.issuer", "is not encrypted: use https")
+	}
+	for _, alg := range f.Algorithms {
+		if !slices.Contains(oidc.Algorithms(), alg) {
+			return nil, src.errorf("auth.oidc.algorithms", "%q is not one of %s", alg, strings.Join(oidc.Algorithms(), ", "))
+		}
+	}
+	return &oidc.Config{Issuer: f.Issuer, Audience: f.Audience, Algorithms: f.Algorithms, UserClaim: f.UserClaim, TenantClaim: f.TenantClaim, RightsClaim: f.RightsClaim}, nil
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// quota is q, with what f states in its place.
+func (src *source) quota(key string, f fileQuota, q Quota) (Quota, error) {
+	for name, of := range map[string]struct {
+		stated *int
+		into   *int
+	}{"max_day_tokens": {f.DayTokens, &q.DayTokens}, "max_month_tokens": {f.MonthTokens, &q.MonthTokens},
+		"max_parallel_calls": {f.Calls, &q.Calls}, "max_requests_per_minute": {f.Requests, &q.Requests}} {
+		if of.stated != nil {
+			if *of.stated < 0 {
+				return q, src.errorf(key+"."+name, "%d is negative; 0 is any amount", *of.stated)
+			}
+			*of.into = *of.stated
+		}
+	}
+	for name, of := range map[string]struct {
+		stated *float64
+		into   *provider.Money
+	}{"max_day_cost": {f.DayCost, &q.DayCost}, "max_month_cost": {f.MonthCost, &q.MonthCost}} {
+		if of.stated != nil {
+			if *of.stated != 0 && provider.MoneyOf(*of.stated) <= 0 {
+				return q, src.errorf(key+"."+name, "%v is not an amount of USD; 0 is any amount", *of.stated)
+			}
+			*of.into = provider.MoneyOf(*of.stated)
+		}
+	}
+	return q, nil
+}
+
+// Linux shows each account as one of these that has no number in the namespace of the daemon: they are many accounts.
+const (
+	overflowUID    = 65534
+	oldOverflowUID = 65535
+)
+
+// accountNumber reads the number or the name of an account of this machine.
+func accountNumber(word string) (int, error) {
+	found := word
+	if _, err := strconv.ParseUint(word, 10, 32); err != nil {
+		account, err := user.Lookup(word)
+		if err != nil {
+			return 0, fmt.Errorf("there is no such account on this machine; give its number if the system looks it up elsewhere")
+		}
+		found = account.Uid
+	}
+	uid, err := strconv.ParseUint(found, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("the account has no number: %q", found)
+	}
+	if uid == overflowUID || uid == oldOverflowUID || uid == 1<<32-1 {
+		return 0, fmt.Errorf("the account %d stands for all accounts without a number", uid)
+	}
+	return int(uid), nil
+}

@@ -1,0 +1,18 @@
+package oidc
+
+import "github.com/coreos/go-oidc/v3/oidc"
+
+// Config says whose tokens are admitted.
+type Config struct {
+	Issuer      string   // as the claim iss has it
+	Audience    string   // that the claim aud must have
+	Algorithms  []string // of [Algorithms]; empty: all of them
+	UserClaim   string   // empty: sub
+	TenantClaim string   // empty: users have no tenant
+	RightsClaim string   // a list of rights, or words in a string; empty: each user has the right use
+}
+
+// Algorithms lists the signatures that a config can allow. All are asymmetric: whoever can check a token cannot make one.
+func Algorithms() []string {
+	return []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
+}
