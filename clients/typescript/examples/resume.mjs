@@ -1,39 +1,20 @@
-// Watches a turn over a WebSocket that is cut repeatedly, and shows that nothing is lost.
-// Usage: node [--experimental-websocket] resume.mjs ADDRESS TOKENFILE   (`thinkd serve` prints both)
-import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { addressOf, connect, webSocket } from "thinkd-client";
+// Follows a turn over a kill of the daemon: kill -9 the daemon after "thinking". Usage: node resume.mjs THINKD
+import { connect } from "thinkd-client";
+import { stdio } from "thinkd-client/stdio";
 
-let line;
-const real = webSocket(addressOf(process.argv[2], readFileSync(process.argv[3], "utf8")));
-const fragile = { open: async (receiver) => (line = await real.open(receiver)) };
-const client = await connect(fragile, { longestPause: 50 });
+const [command, ...flags] = process.argv[2].split(" ");
+const client = await connect(stdio(command, [...flags, "stdio"]));
 const session = await client.newSession();
-const cutter = setInterval(() => line.close(), 120);
-
-const watched = new Map(); // text by block
-const ended = new Map();
-const turn = await session.prompt("Count the letters. [[sim: thinking=200 text=200 pace=300]]");
+const turn = await session.prompt("Take your time. [[sim: thinking=3000 pace=10]]");
+let thinking = false;
 for await (const { method, params } of turn) {
-	if (method === "snapshot") {
-		// The turn may have ended while the connection was down: then it is among the older ones.
-		for (const message of [...(params.messages ?? []), ...(params.open?.messages ?? [])]) {
-			for (const b of message.role === "assistant" ? message.content : []) {
-				if (!("text" in b)) continue;
-				watched.set(`${message.id} ${b.block}`, b.text);
-				if (!b.open) ended.set(`${message.id} ${b.block}`, b.text); // its end was published while the connection was down
-			}
-		}
-		continue;
+	if (method === "thinking_delta" && !thinking) {
+		thinking = true;
+		console.log("thinking");
 	}
-	if (method === "turn_end") assert.equal(params.stop_reason, "end_turn");
-	if (!("block" in params)) continue;
-	const block = `${params.message_id} ${params.block}`;
-	if ("delta" in params) watched.set(block, (watched.get(block) ?? "") + params.delta);
-	if ("text" in params) ended.set(block, params.text);
+	if (method === "snapshot") console.log("snapshot", params.session.status);
 }
-clearInterval(cutter);
-assert.ok(ended.size >= 2, "thinking and text");
-for (const [block, text] of ended) assert.equal(watched.get(block), text, "the deltas add up to the end");
-console.log(`${ended.size} blocks, nothing lost`);
+console.log((await turn.wait()).stop_reason); // all that was published is kept
+const again = await session.prompt("And now? [[sim: pace=0]]");
+console.log((await again.wait()).stop_reason);
 client.close();

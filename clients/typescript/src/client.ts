@@ -1,4 +1,5 @@
 import { ClosedError, LostError, RpcError } from "./errors.js";
+import type { Hosting } from "./host.js";
 import { Session } from "./session.js";
 import type { Line, Transport } from "./transport.js";
 import type { Error as Failure, Methods, Notifications } from "./types.js";
@@ -167,19 +168,21 @@ export class Client {
 		p.settle(reason instanceof Error ? reason : new Error(String(reason)), undefined);
 	}
 
-	/** Creates a session and subscribes to it. */
-	newSession(params: Params<"session/new"> = {}): Promise<Session> {
+	/** Creates a session and subscribes to it. The tools of `hosting` are offered to its models. */
+	newSession(params: Params<"session/new"> = {}, hosting: Hosting = {}): Promise<Session> {
+		const offers = hosting.tools?.map(({ run: _, ...offer }) => offer);
+		const full = offers ? { ...params, tools: [...(Array.isArray(params.tools) ? params.tools : []), ...offers] } : params;
 		return new Promise((resolve, reject) =>
-			this.request("session/new", params, (error, made) => {
+			this.request("session/new", full, (error, made) => {
 				if (error) reject(error);
-				else resolve(this.follow(new Session(this, made.session_id, 0)));
+				else resolve(this.follow(new Session(this, made.session_id, 0, hosting)));
 			}),
 		);
 	}
 
 	/** Subscribes to a session: its current state, then all updates. `limit` is the number of older messages. */
-	attach(sessionId: string, limit?: number): Promise<Session> {
-		const session = this.sessions.get(sessionId) ?? new Session(this, sessionId, undefined);
+	attach(sessionId: string, limit?: number, hosting?: Hosting): Promise<Session> {
+		const session = this.sessions.get(sessionId) ?? new Session(this, sessionId, undefined, hosting);
 		return new Promise((resolve, reject) =>
 			session.begin(limit, (error) => {
 				if (error) reject(error);

@@ -8,9 +8,10 @@
  */
 export { Client, type AskDelta, connect, type Settings, type State } from "./client.js";
 export { ClosedError, LostError, RpcError } from "./errors.js";
+export type { Hosting, Tool } from "./host.js";
 export { Session, type Snapshot, type SessionUpdate } from "./session.js";
 export { Turn } from "./turn.js";
 export type { Line, Receiver, Transport } from "./transport.js";
-export { addressOf, webSocket, type Address } from "./websocket.js";
+export { addressOf, webSocket, type Address, type WebSocketLike } from "./websocket.js";
 export type * from "./types.js";
 export type { Notification, Update } from "./update.js";

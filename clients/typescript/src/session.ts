@@ -1,5 +1,6 @@
 import type { AskDelta, Client } from "./client.js";
 import { Turn } from "./turn.js";
+import { Host, type Hosting } from "./host.js";
 import type { Methods } from "./types.js";
 import type { Update } from "./update.js";
 
@@ -25,6 +26,7 @@ type Addition = Omit<Methods["session/append"]["params"], "session_id">;
 export class Session {
 	private readonly listeners = new Set<(update: SessionUpdate) => void>();
 	private readonly endings = new Set<() => void>();
+	private readonly host: Host;
 	private resuming = false;
 	/** The state at the time of attach; undefined for a new session. */
 	snapshot: Methods["session/attach"]["result"] | undefined;
@@ -34,7 +36,10 @@ export class Session {
 		readonly client: Client,
 		readonly id: string,
 		private seq: number | undefined,
-	) {}
+		hosting: Hosting = {},
+	) {
+		this.host = new Host(client, id, hosting);
+	}
 
 	/** Calls the listener for all later updates. The call happens while messages are read, so the listener must not block. */
 	listen(listener: (update: SessionUpdate) => void): () => void {
@@ -53,6 +58,17 @@ export class Session {
 			throw error;
 		}
 		return turn;
+	}
+
+	/** Adds a prompt to the running turn: the model gets it with its next call. Without a running turn it begins one. */
+	async steer(prompt: string | Prompt): Promise<Turn> {
+		const params = typeof prompt === "string" ? { text: prompt } : prompt;
+		return this.prompt({ ...params, when_busy: "steer" });
+	}
+
+	/** Returns the prompts that wait. */
+	async queue(): Promise<Methods["session/queue"]["result"]["queue"]> {
+		return (await this.client.call("session/queue", { session_id: this.id })).queue;
 	}
 
 	/** Adds a user message without a model call. The next prompt sends it. During a turn it waits behind the turn. */
@@ -117,6 +133,7 @@ export class Session {
 			if (!error) {
 				this.seq = answer.seq;
 				this.snapshot = answer;
+				this.host.open(answer);
 			}
 			done(error);
 		});
@@ -140,6 +157,7 @@ export class Session {
 			}
 			this.seq = answer.seq;
 			this.snapshot = answer;
+			this.host.open(answer);
 			this.notify({ method: "snapshot", params: answer });
 		});
 	}
@@ -149,6 +167,7 @@ export class Session {
 		// Skip what is known: the response of a resume begins with the first unknown byte.
 		if (this.seq === undefined || update.params.seq <= this.seq) return;
 		this.seq = update.params.seq;
+		this.host.receive(update);
 		this.notify(update);
 	}
 

@@ -3,6 +3,7 @@ import type { Session, SessionUpdate } from "./session.js";
 import type { Methods } from "./types.js";
 
 type Answer = Methods["session/prompt"]["result"];
+type Change = Omit<Methods["queue/update"]["params"], "session_id" | "turn_id">;
 type Waited = Methods["turn/wait"]["result"];
 
 /**
@@ -34,6 +35,22 @@ export class Turn implements AsyncIterable<SessionUpdate> {
 	/** Waits for the end, with or without iteration. */
 	async wait(): Promise<Waited> {
 		return this.session.client.call("turn/wait", { session_id: this.session.id, turn_id: this.id });
+	}
+
+	/** Cancels this turn, running or waiting. What it has written is kept. False: it had ended. */
+	async cancel(): Promise<boolean> {
+		return this.session.cancel(this.id);
+	}
+
+	/** Replaces the text of a prompt that waits, or what its turn runs with. */
+	async edit(change: string | Change): Promise<void> {
+		const params = typeof change === "string" ? { text: change } : change;
+		await this.session.client.call("queue/update", { session_id: this.session.id, turn_id: this.id, ...params });
+	}
+
+	/** Moves a prompt that waits in front of another one, or to the end. */
+	async move(before?: Turn): Promise<void> {
+		await this.session.client.call("queue/move", { session_id: this.session.id, turn_id: this.id, ...(before && { before: before.id }) });
 	}
 
 	/** Ends the iteration. The turn continues. */

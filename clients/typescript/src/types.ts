@@ -1,5 +1,10 @@
 // Code generated from rpc.discover by `go generate ./web`. DO NOT EDIT.
 
+export type About = {
+	tenant?: string;
+	user: string;
+};
+
 export type Agent = {
 	agent: string;
 	model_id?: string;
@@ -23,6 +28,22 @@ export type AgentReasoning = {
 export type Applies = "now" | "next_turn";
 
 export type AskKind = "thinking" | "text";
+
+export type AuditRecord = {
+	time: string;
+	user?: string;
+	tenant?: string;
+	from?: string;
+	token_id?: string;
+	method: string;
+	session_id?: string;
+	new_session_id?: string;
+	about?: About;
+	code: number;
+	kind?: string;
+	others?: number;
+	lost?: number;
+};
 
 export type AuthState = {
 	provider: string;
@@ -124,6 +145,7 @@ export type Confirm = {
 	parts: Part[];
 	actions: ConfirmAction[];
 	grants: Grant[];
+	denials: Grant[];
 	limit?: number;
 	until?: number;
 	truncated?: boolean;
@@ -253,6 +275,7 @@ export type Grant = {
 	id: string;
 	text: string;
 	scope: GrantScope;
+	deny?: boolean;
 	tool: string;
 	prefix?: string[];
 	folder?: string;
@@ -260,6 +283,13 @@ export type Grant = {
 };
 
 export type GrantScope = "tool" | "prefix" | "folder";
+
+export type Identity = {
+	user: string;
+	tenant?: string;
+	rights: string[];
+	expires_at?: number;
+};
 
 export type Incomplete = "cancelled" | "interrupted" | "error" | "max_tokens" | "refusal" | "refused";
 
@@ -274,7 +304,7 @@ export type Joined = {
 	block: number;
 };
 
-export type KeySource = "environment" | "keys" | "login";
+export type KeySource = "environment" | "keys" | "login" | "identity";
 
 export type KeyState = "ready" | "missing" | "refused" | "not_needed";
 
@@ -366,6 +396,7 @@ export type Message = {
 	continues?: string;
 	joins?: Joined;
 	pinned?: boolean;
+	turn_end?: TurnEnded;
 };
 
 export type Model = {
@@ -947,6 +978,14 @@ export type ToolResultBlock = {
 
 export type ToolRule = "allow" | "ask" | "deny";
 
+export type TurnEnded = {
+	stop_reason: StopReason;
+	model?: ModelInForce;
+	limit?: string;
+	error?: Error;
+	output_errors?: string[];
+};
+
 export type Usage = {
 	input_tokens: number;
 	output_tokens: number;
@@ -961,7 +1000,7 @@ export type Usage = {
 	context?: Context;
 };
 
-export type UsageBy = "day" | "model" | "level" | "session" | "provider" | "payer" | "purpose";
+export type UsageBy = "day" | "model" | "level" | "session" | "provider" | "payer" | "purpose" | "user";
 
 export type UsageRow = {
 	day?: string;
@@ -971,6 +1010,8 @@ export type UsageRow = {
 	provider?: string;
 	payer?: string;
 	purpose?: Purpose;
+	user?: string;
+	tenant?: string;
 	title?: string;
 	deleted?: boolean;
 	calls: number;
@@ -1002,6 +1043,7 @@ export interface Methods {
 			limits: Limits;
 			reconnect: Reconnect;
 			listen?: string;
+			identity?: Identity;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};
@@ -1182,6 +1224,17 @@ export interface Methods {
 		result: {
 			provider: string;
 			state: LoginState;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
+	};
+	/** Continues the connection with a new token of the same user, before its token expires. The response is late. */
+	"auth/renew": {
+		params: {
+			token: string;
+		};
+		result: {
+			identity: Identity | null;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};
@@ -1738,12 +1791,15 @@ export interface Methods {
 			/** a day in UTC, as YYYY-MM-DD */
 			to?: string;
 			by?: UsageBy;
+			split?: UsageBy;
 			session_id?: string;
+			model_id?: string;
 		};
 		result: {
 			from: string;
 			to: string;
 			by: UsageBy;
+			split?: UsageBy;
 			rows: UsageRow[];
 			more?: boolean;
 			total: UsageRow;
@@ -1752,7 +1808,26 @@ export interface Methods {
 			did_you_mean?: Record<string, string>;
 		};
 	};
-	/** Lists the standing approvals of a session, and revokes some of them. */
+	/** Returns a page of the audit: who called what, from where, with what result. The response is late. */
+	"audit/read": {
+		params: {
+			from?: string;
+			to?: string;
+			user?: string;
+			tenant?: string;
+			named_session_id?: string;
+			cursor?: string;
+			limit?: number;
+		};
+		result: {
+			records: AuditRecord[];
+			damaged?: number;
+			next_cursor?: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
+	};
+	/** Lists the standing approvals and denials of a session, and revokes some of them. */
 	"session/grants": {
 		params: {
 			session_id: string;
@@ -2128,6 +2203,7 @@ export interface Notifications {
 		parts: Part[];
 		actions: ConfirmAction[];
 		grants: Grant[];
+		denials: Grant[];
 		limit?: number;
 		until?: number;
 		truncated?: boolean;

@@ -23,19 +23,35 @@ export function addressOf(page: string, secret?: string): Address {
 // Close codes of protocol.md after which the daemon refuses the same token again.
 const tokenReplaced = 4001;
 
-/** webSocket connects to `thinkd serve`. It needs a WebSocket: a browser, or node from version 22 on. */
-export function webSocket(address: Address): Transport {
+/** What webSocket needs of a WebSocket class. The one of browsers has it, and that of the package ws. */
+export interface WebSocketLike {
+	onopen: ((event: any) => void) | null;
+	onmessage: ((event: any) => void) | null;
+	onclose: ((event: any) => void) | null;
+	onerror: ((event: any) => void) | null;
+	send(message: string): void;
+	close(code?: number): void;
+}
+
+/**
+ * webSocket connects to `thinkd serve`. Browsers have a WebSocket class, and node from version 22 on. Elsewhere, pass one, such as that of
+ * the package ws.
+ */
+export function webSocket(address: Address, WebSocketClass?: new (url: string, protocols: string[]) => WebSocketLike): Transport {
 	return {
 		open: (receiver) =>
 			new Promise((resolve, reject) => {
 				// A page cannot set headers, so the client offers the token as a subprotocol. The daemon selects the other one.
-				const socket = new WebSocket(address.url, ["thinkd.v1", ...(address.token ? [`thinkd.token.${address.token}`] : [])]);
+				const Class = WebSocketClass ?? (globalThis.WebSocket as unknown as typeof WebSocketClass);
+				if (!Class) throw new Error("there is no WebSocket here: pass the class of a package, such as ws");
+				const socket = new Class(address.url, ["thinkd.v1", ...(address.token ? [`thinkd.token.${address.token}`] : [])]);
 				let opened = false;
 				socket.onopen = () => {
 					opened = true;
 					resolve({ send: (message) => socket.send(message), close: () => socket.close(1000) });
 				};
 				socket.onmessage = ({ data }) => receiver.message(data as string);
+				socket.onerror = () => {}; // onclose follows; the package ws throws without a listener
 				socket.onclose = ({ code, reason }) => {
 					const why = reason || `the connection ended (${code})`;
 					if (opened) receiver.closed(why, code === tokenReplaced);

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,16 +15,18 @@ func TestTypesAreTheDaemons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	committed, err := os.ReadFile("../src/types.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(committed), typescript(doc)); diff != "" {
-		t.Errorf("clients/typescript/src/types.ts is not what rpc.discover tells: run `go generate ./web` (-committed +daemon)\n%s", diff)
+	for path, write := range files {
+		committed, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(committed), write(doc)); diff != "" {
+			t.Errorf("clients/%s is not what rpc.discover says: run `go generate ./web` (-committed +daemon)\n%s", path, diff)
+		}
 	}
 }
 
-func TestTypeOf(t *testing.T) {
+func TestTypeScript(t *testing.T) {
 	for schema, want := range map[string]string{
 		`true`:                               "unknown",
 		`{"type":"integer"}`:                 "number",

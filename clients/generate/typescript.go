@@ -1,36 +1,13 @@
-// Generate writes the types of the TypeScript client from rpc.discover. Its argument is the name of the file to write.
 package main
 
 import (
 	"fmt"
-	"log"
-	"os"
 	"strings"
 
 	"github.com/tidwall/gjson"
-
-	"github.com/thinkd/thinkd/rpc"
 )
 
-func main() {
-	if len(os.Args) != 2 {
-		log.Fatal("usage: generate FILE")
-	}
-	doc, err := discover()
-	if err == nil {
-		err = os.WriteFile(os.Args[1], []byte(typescript(doc)), 0o644)
-	}
-	if err != nil {
-		log.Fatal(err)
-	}
-}
-
-// discover is the document that a daemon of this build answers rpc.discover with.
-func discover() (gjson.Result, error) {
-	text, err := rpc.Document("")
-	return gjson.ParseBytes(text), err
-}
-
+// typescript writes a type for each schema, and two tables of types: methods and notifications by name.
 func typescript(doc gjson.Result) string {
 	var b strings.Builder
 	b.WriteString("// Code generated from rpc.discover by `go generate ./web`. DO NOT EDIT.\n")
@@ -85,11 +62,11 @@ func typeOf(schema gjson.Result, indent string) string {
 	}
 	for _, word := range []string{"oneOf", "anyOf"} {
 		if list := schema.Get(word); list.Exists() {
-			return union(list, func(s gjson.Result) string { return typeOf(s, indent) })
+			return choice(list, func(s gjson.Result) string { return typeOf(s, indent) })
 		}
 	}
 	if list := schema.Get("enum"); list.Exists() {
-		return union(list, func(v gjson.Result) string { return v.Raw })
+		return choice(list, func(v gjson.Result) string { return v.Raw })
 	}
 	if v := schema.Get("const"); v.Exists() {
 		return v.Raw
@@ -134,7 +111,7 @@ func objectType(schema gjson.Result, indent string) string {
 	return b.String()
 }
 
-func union(list gjson.Result, each func(gjson.Result) string) string {
+func choice(list gjson.Result, each func(gjson.Result) string) string {
 	var types []string
 	for _, v := range list.Array() {
 		types = append(types, each(v))
