@@ -14,7 +14,7 @@ import (
 // protocol is protocol.md of the repository's top, which no package can embed from there.
 //
 //go:generate go run copy.go
-//go:generate go run ../clients/typescript/generate ../clients/typescript/src/types.ts
+//go:generate go run ../clients/generate ../clients
 //go:embed protocol.md
 var protocol string
 

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func TestProtocolIsTheRepositorys(t *testing.T) {
@@ -84,7 +86,7 @@ func TestBundleIsFresh(t *testing.T) {
 	}
 	for _, args := range [][]string{{"build.mjs", "--check"}, {"node_modules/typescript/bin/tsc"}} {
 		if out, err := exec.Command(node, args...).CombinedOutput(); err != nil {
-			t.Errorf("%v: %v\n%s", args, err, out)
+			t.Errorf("%v: %v\n%s", args, err, testgo.Excerpt(out))
 		}
 	}
 }

@@ -17,7 +17,7 @@ const pause = 500; // ms in which a new card ignores clicks: a click may be mean
 
 /**
  * Approval asks about one call. Nothing of the call is cut off: text wraps, and a long part scrolls in its own box. "Allow
- * once" is disabled until the end of each part was visible. The daemon supplies the question, the parts and the grants.
+ * once" is disabled until the end of each part was visible. The daemon supplies the question, the parts, the grants and the denials.
  */
 export class Approval {
 	readonly el: HTMLElement;
@@ -96,34 +96,42 @@ export class Approval {
 
 	private acts(): HTMLElement[] {
 		const { q } = this;
-		const deny = button("Deny", "", () => this.send({ action: "deny" }));
-		if (!q.actions.includes("allow")) return [h("div", { class: "acts" }, deny)];
-		const allow = button("Allow once", "main", () => this.send({ action: "allow" }));
-		this.closed.push(allow);
-		const acts = h("div", { class: "acts" }, allow, deny);
-		if (q.grants.length === 0) return [acts];
-		const { box, open } = this.grants(q.grants);
-		this.closed.push(open);
-		acts.append(h("span", { class: "sp" }), open);
-		return [acts, box];
+		const acts = h("div", { class: "acts" });
+		const standing: HTMLElement[] = [];
+		if (q.actions.includes("allow")) {
+			const allow = button("Allow once", "main", () => this.send({ action: "allow" }));
+			this.closed.push(allow);
+			acts.append(allow);
+		}
+		acts.append(button("Deny", "", () => this.send({ action: "deny" })), h("span", { class: "sp" }));
+		const lists: ["allow" | "deny", Grant[]][] = [["allow", q.grants], ["deny", q.denials]];
+		for (const [action, list] of lists) {
+			if (list.length === 0) continue;
+			const { box, open } = this.standing(action, list);
+			acts.append(open);
+			standing.push(box);
+		}
+		return [acts, ...standing];
 	}
 
-	private grants(grants: Grant[]): { box: HTMLElement; open: HTMLButtonElement } {
-		const id = `g-${this.q.confirm_id}`;
+	/** A list of standing answers, which a button opens. Approvals are disabled until all of the call was visible. */
+	private standing(action: "allow" | "deny", grants: Grant[]): { box: HTMLElement; open: HTMLButtonElement } {
+		const id = `${action}-${this.q.confirm_id}`;
+		const verb = action === "allow" ? "Allow" : "Deny";
 		const radios = grants.map((g, i) => h("input", { type: "radio", name: id, value: g.id, checked: i === 0 }));
-		const grant = button("Grant and allow", "", () => this.send({ action: "allow", grant: radios.find((r) => r.checked)?.value ?? "" }));
+		const grant = button(action === "allow" ? "Grant and allow" : "Always deny", "", () => this.send({ action, grant: radios.find((r) => r.checked)?.value ?? "" }));
 		const show = (on: boolean) => {
 			box.hidden = !on;
 			open.setAttribute("aria-expanded", String(on));
 			(on ? radios.find((r) => r.checked) : open)?.focus();
 		};
-		const box = h("div", { class: "grants", role: "group", "aria-label": "Always allow", hidden: true },
-			h("fieldset", {}, h("legend", {}, "Allow this call, and later calls in this session that match:"),
+		const box = h("div", { class: "grants", role: "group", "aria-label": `Always ${action}`, hidden: true },
+			h("fieldset", {}, h("legend", {}, `${verb} this call, and later calls in this session that match:`),
 				...grants.map((g, i) => h("label", { class: "grant" }, radios[i], h("span", {}, h("b", {}, ...coded(g.text)), h("small", {}, reach[g.scope] ?? ""))))),
-			h("div", { class: "acts" }, grant, button("Back", "quiet", () => show(false)), h("small", {}, "Grants end with the session. To revoke one earlier, open the list in the header.")));
-		const open = button("Always allow…", "quiet", () => this.ready() && show(box.hidden));
+			h("div", { class: "acts" }, grant, button("Back", "quiet", () => show(false)), h("small", {}, "It ends with the session. To revoke it earlier, open the list in the header.")));
+		const open = button(`Always ${action}…`, "quiet", () => this.ready() && show(box.hidden));
 		open.setAttribute("aria-expanded", "false");
-		this.closed.push(grant);
+		if (action === "allow") this.closed.push(open, grant);
 		return { box, open };
 	}
 

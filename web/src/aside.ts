@@ -92,7 +92,7 @@ class Aside {
 		const id = `aside-${++last}`;
 		this.el = h("div", { class: "aside", role: "group", "aria-labelledby": id },
 			h("header", {}, h("h2", { id }, "Side question"), this.who, h("span", { class: "sp" }), iconButton("x", "Dismiss this side question", () => this.close())),
-			h("p", { class: "asked" }, text), this.work, this.trouble, h("div", { class: "ends" }, this.facts, this.acts));
+			h("p", { class: "asked", dir: "auto" }, text), this.work, this.trouble, h("div", { class: "ends" }, this.facts, this.acts));
 		this.el.addEventListener("keydown", (event) => {
 			if (event.key !== "Escape") return;
 			event.stopPropagation(); // it does not stop the turn

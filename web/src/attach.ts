@@ -1,7 +1,7 @@
 import type { Block } from "../../clients/typescript/src/index.js";
 import { byId, h, iconButton, say } from "./dom.js";
 import type { Model } from "./levels.js";
-import { short } from "./words.js";
+import { fileSize } from "./words.js";
 
 type FileBlock = Extract<Block, { type: "media" }>;
 
@@ -85,7 +85,7 @@ export class Attachments {
 		}
 		const bytes = this.files().reduce((sum, a) => sum + (a.block?.data?.length ?? 0), 0);
 		const most = Math.min(this.to.room(), this.to.model()?.media?.max_bytes ?? Infinity);
-		return bytes > most ? `The files are too large for one prompt: ${short(bytes)}B as base64, and the limit is ${short(most)}B. Remove some.` : "";
+		return bytes > most ? `The files are too large for one prompt: ${fileSize(bytes)} as base64, and the limit is ${fileSize(most)}. Remove some.` : "";
 	}
 
 	/** Removes them, and returns what brings them back. */
@@ -110,7 +110,7 @@ export class Attachments {
 				byId("in").focus();
 			});
 			const picture = a.block && drawn.test(a.block.mime_type) ? h("img", { src: url(a.block), alt: "" }) : undefined;
-			return h("li", { class: why ? "warn" : "" }, picture, h("span", {}, a.name), h("small", {}, why || `${short(a.size)}B`), remove);
+			return h("li", { class: why ? "warn" : "" }, picture, h("span", { dir: "auto" }, a.name), h("small", {}, why || fileSize(a.size)), remove);
 		}));
 		this.list.hidden = this.list.childElementCount === 0;
 		this.to.changed();
@@ -149,7 +149,7 @@ async function attached(file: File, room: number): Promise<Attached> {
 	const a = { name: file.name || "file", size: file.size };
 	const kind = kindOf(file.type);
 	if (file.size === 0) return { ...a, why: "it is empty" };
-	if (file.size > (room / 4) * 3) return { ...a, why: `it is larger than ${short((room / 4) * 3)}B` };
+	if (file.size > (room / 4) * 3) return { ...a, why: `it is larger than ${fileSize((room / 4) * 3)}` };
 	try {
 		if (!(kind in kinds)) {
 			const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
@@ -189,5 +189,5 @@ export function fileView(b: FileBlock, alt: string): HTMLElement {
 		const bytes = Uint8Array.from(atob(b.data), (c) => c.charCodeAt(0));
 		return h("details", { class: "file" }, h("summary", {}, name), h("pre", { class: "out", tabindex: 0 }, new TextDecoder().decode(bytes)));
 	}
-	return h("p", { class: "file" }, h("a", { href: url(b), download: name }, name), h("small", {}, ` ${short((b.data.length / 4) * 3)}B`));
+	return h("p", { class: "file" }, h("a", { href: url(b), download: name }, name), h("small", {}, ` ${fileSize((b.data.length / 4) * 3)}`));
 }

@@ -1,5 +1,6 @@
 // Branches: a prompt that was edited goes on in a fork. Each session of a family has a member of its metadata that lists the family.
 import type { Block, Client, Methods } from "../../clients/typescript/src/index.js";
+import type { Choice } from "./choice.js";
 import { button, h, iconButton } from "./dom.js";
 
 type Info = Methods["session/state"]["result"]["session"];
@@ -40,17 +41,22 @@ export function branchesOf(client: Client, session: Pick<Info, "session_id" | "m
 	return { at, of: list.length, go: (by) => void go(by) };
 }
 
-/** Sends another prompt in place of one, in a fork. Returns the fork. */
-export async function branch(client: Client, session: Pick<Info, "session_id" | "metadata">, prompt: string, after: string, content: Block[]): Promise<string> {
+/** Lists sessions as branches behind a message, next to those that are listed in one of them already. */
+export async function join(client: Client, session: Pick<Info, "metadata"> | undefined, after: string, ids: string[]): Promise<void> {
+	const list = [...new Set([...listed(session?.metadata, after), ...ids])];
+	const made = ids.at(-1);
+	await Promise.all(list.map((id) => client.call("session/update", { session_id: id, metadata: { [member(after)]: list } }).catch((e: Error) => {
+		if (id === made) throw e; // others may be deleted
+	})));
+}
+
+/** Sends another prompt in place of one, or the same to another model, in a fork. Returns the fork. */
+export async function branch(client: Client, session: Pick<Info, "session_id" | "metadata">, prompt: string, after: string, content: Block[], choice?: Choice): Promise<string> {
 	const { session_id } = session;
 	const { session_id: made } = await client.call("session/fork", { session_id, before_message_id: prompt });
 	if (!after) await client.call("session/update", { session_id: made, title: "" }); // the new prompt sets it
-	const known = listed(session.metadata, after);
-	const list = [...(known.includes(session_id) ? known : [session_id]), made];
-	const metadata = { [member(after)]: list };
-	await Promise.all(list.map((id) => client.call("session/update", { session_id: id, metadata }).catch((e: Error) => {
-		if (id === made) throw e; // others may be deleted
-	})));
+	if (choice) await client.call("model/set", { session_id: made, model_id: choice.model_id, ...(choice.level && { thinking_level: choice.level }) });
+	await join(client, session, after, [session_id, made]);
 	await client.call("session/prompt", { session_id: made, content });
 	return made;
 }

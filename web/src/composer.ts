@@ -3,11 +3,11 @@ import { Attachments } from "./attach.js";
 import type { Running } from "./conversation.js";
 import { byId, button, h, iconButton, say } from "./dom.js";
 import type { Model } from "./levels.js";
-import { closePopover, popover } from "./popover.js";
-import { keep, kept } from "./store.js";
+import { menu } from "./popover.js";
+import { keep, kept, tab, whenGone } from "./store.js";
 
-/** What becomes of a text: a prompt that waits or steers, a side question, one in a fork, or a message without a model call. */
-export type How = "queue" | "steer" | "ask" | "fork" | "add";
+/** What becomes of a text: a prompt that waits or steers, a side question, one in a fork, a message without a model call, or a comparison. */
+export type How = "queue" | "steer" | "ask" | "fork" | "add" | "compare";
 
 /** What the composer needs from the page. */
 export interface Sender {
@@ -37,12 +37,15 @@ export interface Sender {
 }
 
 const listed = 3; // prompts of the queue
+const soon = 500; // milliseconds in which the daemon usually acknowledges a text
+const comparison = "comparison"; // a place of drafts
 
 /** Other ways to send a text than as a prompt. */
 const ways: { how: How; label: string; key?: string; what: string; session: boolean }[] = [
 	{ how: "ask", label: "Side question", key: "Alt ↵", what: "Answered from the conversation so far, also while a turn runs. Not recorded.", session: true },
 	{ how: "fork", label: "Side question in a fork", what: "Recorded as the first turn of a new session.", session: true },
 	{ how: "add", label: "Add without an answer", what: "No model call. The next prompt sends it.", session: false },
+	{ how: "compare", label: "Compare models", what: "Two or three models or levels answer side by side, each in a fork.", session: false },
 ];
 
 /** Composer is where people write prompts and see the queue. */
@@ -61,8 +64,10 @@ export class Composer {
 	private reworded: { turn: string; form: HTMLFormElement } | undefined; // the pending prompt that is being edited
 	private allListed = false;
 	private sending = false;
+	private unsent = ""; // a text that the daemon takes long to acknowledge, as without a connection
 	private recalled: number | undefined; // index of the prompt in the field
 	private refused = false; // a file of the prompt is why it was not sent
+	private many = 0; // models that a text goes to; 0: that of the session
 	private place = "new"; // whose draft it is: a session's, or that of a new one
 
 	constructor(private readonly sender: Sender) {
@@ -81,11 +86,50 @@ export class Composer {
 		this.input.focus();
 	}
 
-	/** Shows the draft of a session; undefined: of a new one. Each session has its own, also after a reload. */
+	/** Shows the draft of a session or of another place; undefined: of a new session. Each has its own, also after a reload. */
 	at(session: string | undefined): void {
 		this.place = session ?? "new";
+		this.many = 0;
+		this.input.disabled = false; // before the first place is known, a text would get lost in another draft
 		this.input.value = kept(`draft.${this.place}`) ?? "";
 		this.files.at(this.place);
+		if (!this.sending) this.unsend(this.place);
+	}
+
+	/**
+	 * A text that was on its way when its tab ended, and that the daemon had not acknowledged, is a draft again. A tab that lives still sends it.
+	 * That it has done so may be seen here only later, so that its end decides.
+	 */
+	private unsend(place: string): void {
+		const sender = kept(`sender.${place}`) ?? "";
+		if (kept(`sending.${place}`) === undefined) return;
+		whenGone(sender, () => {
+			const text = kept(`sending.${place}`);
+			if (text === undefined || (kept(`sender.${place}`) ?? "") !== sender) return;
+			this.onWay(place, undefined);
+			if (this.place === place && !this.input.value) this.write(text);
+			else if (kept(`draft.${place}`) === undefined) keep(`draft.${place}`, text);
+		});
+	}
+
+	/** Keeps the text that this tab sends; undefined: none any more. */
+	private onWay(place: string, text: string | undefined): void {
+		keep(`sending.${place}`, text);
+		keep(`sender.${place}`, text && tab);
+	}
+
+	/** Shows the draft of a comparison: what is written here goes to several models. */
+	compare(columns: number): void {
+		if (this.place !== comparison) this.at(comparison);
+		this.many = columns;
+		this.draw();
+		this.queue(...this.pending);
+	}
+
+	/** Writes a text into the field. */
+	write(text: string): void {
+		this.input.value = text;
+		this.typed();
 	}
 
 	/** Forgets the draft of a deleted session. */
@@ -143,17 +187,18 @@ export class Composer {
 			h("li", { "data-turn": q.turn_id }, h("small", {}, i === 0 ? (waits ? "held" : "next") : "then"),
 				...(this.reworded?.turn === q.turn_id ? [this.reworded.form] : this.row(q, queue[i - 1]?.turn_id))));
 		if (queue.length > rows.length) rows.push(h("li", {}, button(`and ${queue.length - rows.length} more`, "quiet", () => this.listAll())));
+		if (this.unsent) rows.push(h("li", {}, h("small", {}, "sending"), h("span", { dir: "auto" }, this.unsent)));
 		if (held && queue.length > 0) rows.push(h("li", {}, button("Continue with these", "", () => this.sender.resume())));
 		const back = focusIn(this.waiting, focused);
 		this.waiting.replaceChildren(...rows);
-		this.waiting.hidden = rows.length === 0;
+		this.waiting.hidden = rows.length === 0 || this.many > 0;
 		back();
 	}
 
 	/** A pending prompt with its controls. */
 	private row(q: { turn_id: string; text: string }, before: string | undefined): HTMLElement[] {
 		const act = (done: Promise<void>) => void done.catch((e: Error) => this.fail(e.message));
-		return [h("span", {}, q.text), h("span", { class: "sp" }),
+		return [h("span", { dir: "auto" }, q.text), h("span", { class: "sp" }),
 			...(this.running === "running" ? [button("Steer now", "quiet", () => act(this.sender.steerNow(q.turn_id, q.text)))] : []),
 			iconButton("pen", "Edit in the queue", () => this.reword(q.turn_id)),
 			...(before ? [iconButton("up", "Move up in the queue", () => act(this.sender.move(q.turn_id, before)))] : []),
@@ -195,19 +240,20 @@ export class Composer {
 
 	private draw(): void {
 		const text = this.input.value.trim() !== "" || this.files.blocks().length > 0;
-		const running = this.running === "running";
+		const running = this.running === "running" && this.many === 0;
 		this.sendButton.hidden = running;
 		this.sendButton.disabled = this.waysButton.disabled = !text || this.sending;
 		this.stopButton.hidden = !running;
 		this.queueButton.hidden = this.steerButton.hidden = !(running && text);
-		this.input.placeholder = this.running !== "idle" ? "Add to the queue" : "Ask anything";
+		this.input.placeholder = this.many > 0 ? `Ask ${this.many === 2 ? "both" : "all three"}` : this.running !== "idle" ? "Add to the queue" : "Ask anything";
 	}
 
 	private key(event: KeyboardEvent): void {
 		if (event.isComposing) return;
 		if (event.key === "Enter" && !event.shiftKey) {
 			event.preventDefault();
-			if (event.altKey) void (this.sender.inSession() && this.send("ask"));
+			if (this.many > 0) void this.send("queue");
+			else if (event.altKey) void (this.sender.inSession() && this.send("ask"));
 			else void this.send(event.ctrlKey || event.metaKey ? "steer" : "queue");
 		} else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
 			this.recall(event);
@@ -230,22 +276,10 @@ export class Composer {
 
 	/** Lists the other ways to send the text. */
 	private ways(): void {
-		const list = h("div", { class: "ways" });
-		for (const way of ways.filter((w) => !w.session || this.sender.inSession())) {
-			list.append(h("button", { class: "opt", type: "button", autofocus: list.childElementCount === 0, onclick: () => {
-				closePopover();
-				this.focus();
-				void this.send(way.how);
-			} }, h("b", {}, way.label), way.key ? h("kbd", { "aria-hidden": "true" }, way.key) : undefined, h("small", {}, way.what)));
-		}
-		list.addEventListener("keydown", (event) => {
-			const rows = [...list.querySelectorAll("button")];
-			const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-			if (!by) return;
-			event.preventDefault();
-			rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(document.activeElement as HTMLButtonElement) + by))]?.focus();
-		});
-		popover(this.waysButton, "Other ways to send", list, "small");
+		menu(this.waysButton, "Other ways to send", ways.filter((w) => !w.session || this.sender.inSession()).map((w) => ({ ...w, act: () => {
+			this.focus();
+			void this.send(w.how);
+		} })));
 	}
 
 	private async send(how: How): Promise<void> {
@@ -258,23 +292,42 @@ export class Composer {
 			say(this.trouble.textContent ?? "");
 			return;
 		}
+		const { place } = this;
 		this.sending = true;
 		this.input.value = "";
 		this.typed();
+		this.onWay(place, text || undefined);
+		const late = setTimeout(() => this.showUnsent(text), soon);
 		const restore = aside ? undefined : this.files.take();
 		try {
 			await this.sender.send(text, how, files);
 		} catch (error) {
 			restore?.();
-			if (!this.input.value) {
-				this.input.value = text; // keep the text
-				this.typed();
-			}
+			this.bring(text, place);
 			this.fail((error as Error).message);
 			say((error as Error).message);
 		} finally {
+			clearTimeout(late);
+			this.onWay(place, undefined);
 			this.sending = false;
+			this.showUnsent("");
 			this.draw();
+		}
+	}
+
+	private showUnsent(text: string): void {
+		if (text === this.unsent) return;
+		this.unsent = text;
+		this.queue(...this.pending);
+	}
+
+	/** Makes a text that was not sent the draft of its place again. A prompt of a new session may have created that session. */
+	private bring(text: string, place: string): void {
+		if (this.place !== place && place !== "new") {
+			if (kept(`draft.${place}`) === undefined) keep(`draft.${place}`, text);
+		} else if (!this.input.value) {
+			this.input.value = text;
+			this.typed();
 		}
 	}
 }

@@ -1,6 +1,6 @@
 import { RpcError, type Block, type Client, type Message, type Methods, type Session, type SessionUpdate, type Step, type Summary, type Update } from "../../clients/typescript/src/index.js";
 import type { Branches } from "./branch.js";
-import { byId, h, say } from "./dom.js";
+import { h, say } from "./dom.js";
 import { runHere } from "./demo.js";
 import { Divider, type Kept } from "./summary.js";
 import { Turn, type Acts } from "./turn.js";
@@ -25,12 +25,20 @@ export interface Watcher {
 	ended(how: string, turnId: string): void;
 }
 
+/** Where a conversation is shown. */
+export interface Place {
+	into: HTMLElement;
+	/** The element that scrolls along, and the button that leads to its end; undefined: nothing does, and no older messages are loaded. */
+	scrolls?: { box: HTMLElement; latest: HTMLElement };
+	/** Messages before this time (Unix milliseconds) are not shown. */
+	since?: number;
+}
+
 /** Conversation shows the turns of one session, in order: the history and live updates. */
 export class Conversation {
 	private readonly turns = new Map<string, Turn>();
 	private readonly list = h("div", { class: "turns" });
-	private readonly scroll = byId("scroll");
-	private readonly latest = byId("latest");
+	private readonly scroll: HTMLElement | undefined;
 	private readonly dividers = new Map<string, { divider: Divider; summary: Summary }>();
 	private readonly turnOf = new Map<string, string>(); // ids of turns, by message
 	private waiting: Summary[] = []; // whose place is not loaded yet
@@ -50,12 +58,14 @@ export class Conversation {
 		readonly session: Session,
 		private readonly acts: Acts & Kept,
 		private readonly watcher: Watcher,
+		private readonly place: Place,
 	) {
-		byId("turns").replaceChildren(this.list);
+		place.into.replaceChildren(this.list);
+		this.scroll = place.scrolls?.box;
 		this.leaving.push(session.listen((update) => this.receive(update)));
 		const onScroll = () => this.scrolled();
-		this.scroll.addEventListener("scroll", onScroll, { passive: true });
-		this.leaving.push(() => this.scroll.removeEventListener("scroll", onScroll));
+		this.scroll?.addEventListener("scroll", onScroll, { passive: true });
+		this.leaving.push(() => this.scroll?.removeEventListener("scroll", onScroll));
 		// An element that the reader unfolds keeps its place.
 		this.list.addEventListener("click", (event) => {
 			if ((event.target as Element).closest("summary")) this.following = false;
@@ -67,9 +77,10 @@ export class Conversation {
 		else this.watcher.running("idle");
 	}
 
-	leave(): void {
+	/** Ends the subscription. Resolves when another one of the session can begin. */
+	async leave(): Promise<void> {
 		for (const leave of this.leaving) leave();
-		this.session.leave().catch(() => {}); // without a connection there is nothing to leave
+		await this.session.leave().catch(() => {}); // without a connection there is nothing to leave
 	}
 
 	get empty(): boolean {
@@ -108,6 +119,18 @@ export class Conversation {
 		});
 	}
 
+	/** The first turn; undefined: none is shown. */
+	first(): Turn | undefined {
+		return this.turns.get((this.list.firstElementChild as HTMLElement | null)?.dataset["turn"] ?? "");
+	}
+
+	/** The last message of the last turn; empty: there is none, undefined: it is not loaded. */
+	last(): string | undefined {
+		const turns = this.behind();
+		const last = turns.at(-1);
+		return last ? this.turns.get(last[0])?.last : turns.length === 0 && this.oldest === undefined ? "" : undefined;
+	}
+
 	/** The texts of the shown prompts, the newest last. */
 	prompts(): string[] {
 		return [...this.turns.values()].map((t) => t.asked()).filter(Boolean);
@@ -122,7 +145,7 @@ export class Conversation {
 	/** The turn next to the visible one, and its place. */
 	step(by: number): void {
 		const shown = [...this.turns.values()].filter((t) => !t.el.hidden);
-		const top = this.scroll.getBoundingClientRect().top + 24;
+		const top = (this.scroll?.getBoundingClientRect().top ?? 0) + 24;
 		const at = shown.findIndex((t) => t.el.getBoundingClientRect().bottom > top);
 		const next = shown[Math.max(0, Math.min(shown.length - 1, (at < 0 ? shown.length : at) + by))];
 		next?.el.scrollIntoView({ block: "start" });
@@ -141,8 +164,7 @@ export class Conversation {
 	}
 
 	/** Folds all thoughts, or unfolds them if none is open. */
-	foldAll(): void {
-		const open = !this.list.querySelector(".step.think[open]");
+	foldAll(open = !this.list.querySelector(".step.think[open]")): void {
 		for (const t of this.turns.values()) t.fold(open);
 	}
 
@@ -155,6 +177,8 @@ export class Conversation {
 	/** Applies the state of the session. Turns that are shown already stay. */
 	private snapshot(a: Attached): void {
 		const fresh = this.turns.size === 0;
+		const { since } = this.place;
+		if (since !== undefined) a = { ...a, more: false, messages: a.messages?.filter((m) => (m.ts ?? since) >= since) };
 		this.keepSteps(a.steps);
 		this.running_ = a.open?.turn_id ?? "";
 		if (a.messages && fresh) {
@@ -215,14 +239,17 @@ export class Conversation {
 		return t;
 	}
 
-	/** The last turn can be continued if it was cut off. */
+	/** The last turn can be continued if it was cut off, and offers help if it failed. */
 	private offer(): void {
 		let last: Turn | undefined;
 		for (const el of this.list.children) {
 			const t = this.turns.get((el as HTMLElement).dataset["turn"] ?? "");
 			if (t && !t.el.hidden) last = t;
 		}
-		for (const t of this.turns.values()) t.offerToContinue(t === last && t.unfinished && this.running_ === "");
+		for (const t of this.turns.values()) {
+			t.offerToContinue(t === last && t.unfinished && this.running_ === "");
+			t.offerHelp(t === last);
+		}
 	}
 
 	/** Connects a turn with the text that it goes on with. */
@@ -287,6 +314,9 @@ export class Conversation {
 				return;
 			case "usage":
 				this.watcher.usage(u.params.usage);
+				return;
+			case "plan":
+				this.watcher.session({ plan: u.params.items });
 				return;
 			case "notice":
 				t?.notice(u.params);
@@ -440,11 +470,16 @@ export class Conversation {
 	}
 
 	private endOf(messages: Message[]): void {
-		const last = new Map<string, Message>();
-		for (const m of messages) if (!m.queued && !m.open && (m.role === "assistant" || m.incomplete)) last.set(m.turn_id, m);
-		for (const [id, m] of last) {
+		const ends = new Map<string, { last?: Message; end?: Message["turn_end"] }>();
+		for (const m of messages) {
+			const said = m.role === "assistant" || (m.incomplete && !m.into);
+			if (m.queued || m.open || !(said || m.turn_end)) continue;
+			const id = m.into ?? m.turn_id;
+			ends.set(id, { ...ends.get(id), ...(said && { last: m }), ...(m.turn_end && { end: m.turn_end }) });
+		}
+		for (const [id, { last, end }] of ends) {
 			const t = this.turn(id);
-			if (!t.over && id !== this.running_) t.endOf(m);
+			if (!t.over && id !== this.running_) t.endOf(last, end);
 		}
 	}
 
@@ -455,31 +490,34 @@ export class Conversation {
 			const { messages, more, summaries, steps } = await this.client.call("session/history", { session_id: this.session.id, before: this.oldest, limit });
 			this.oldest = more ? messages[0]?.id : undefined;
 			this.keepSteps(steps);
-			const height = this.scroll.scrollHeight;
-			const at = this.scroll.scrollTop;
+			const { scroll } = this;
+			const height = scroll?.scrollHeight ?? 0;
+			const at = scroll?.scrollTop;
 			this.older(messages, true, summaries);
 			// If the browser anchors the scroll position itself, the place has moved already.
-			if (this.scroll.scrollTop === at) this.scroll.scrollTop = at + this.scroll.scrollHeight - height;
+			if (scroll && scroll.scrollTop === at) scroll.scrollTop = at + scroll.scrollHeight - height;
 		} catch (error) {
 			if (error instanceof RpcError) this.oldest = undefined;
 		} finally {
 			this.fetching = false;
 		}
-		if (this.oldest && this.scroll.scrollTop < 600) void this.fetch();
+		if (this.oldest && this.scroll && this.scroll.scrollTop < 600) void this.fetch();
 	}
 
 	private scrolled(): void {
-		const { scrollTop, scrollHeight, clientHeight } = this.scroll;
+		const { scrolls } = this.place;
+		if (!scrolls) return;
+		const { scrollTop, scrollHeight, clientHeight } = scrolls.box;
 		// What grew since the page scrolled along is not the reader's doing: only a way up ends that.
 		if (scrollHeight - scrollTop - clientHeight < near) this.following = true;
 		else if (scrollTop < this.top) this.following = false;
 		this.top = scrollTop;
-		this.latest.hidden = this.following;
+		scrolls.latest.hidden = this.following;
 		if (scrollTop < 600) void this.fetch();
 	}
 
 	private follow(): void {
-		if (this.following) this.scroll.scrollTop = 1e9;
+		if (this.following && this.scroll) this.scroll.scrollTop = 1e9;
 	}
 }
 

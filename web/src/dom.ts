@@ -16,15 +16,24 @@ export function h<T extends keyof HTMLElementTagNameMap>(tag: T, props: Props = 
 	return e;
 }
 
-/** An icon of the page's sprite. */
+const icons = new Map<string, SVGSVGElement>();
+
+/**
+ * An icon of the page's sprite. It has the shapes of the sprite's symbol, and does not refer to them: the browser would build a shadow tree
+ * for each reference, and a long session has thousands of icons.
+ */
 export function icon(name: string): SVGSVGElement {
-	const space = "http://www.w3.org/2000/svg";
-	const svg = document.createElementNS(space, "svg");
-	svg.setAttribute("aria-hidden", "true");
-	const use = document.createElementNS(space, "use");
-	use.setAttribute("href", `#i-${name}`);
-	svg.append(use);
-	return svg;
+	let made = icons.get(name);
+	if (!made) {
+		const symbol = byId(`i-${name}`);
+		made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+		made.setAttribute("aria-hidden", "true");
+		made.setAttribute("class", `i-${name}`);
+		made.setAttribute("viewBox", symbol.getAttribute("viewBox") ?? "");
+		made.append(...[...symbol.children].map((shape) => shape.cloneNode(true)));
+		icons.set(name, made);
+	}
+	return made.cloneNode(true) as SVGSVGElement;
 }
 
 /** A button with an icon and a label for screen readers. */

@@ -24,8 +24,14 @@ const titles: Record<string, string> = {
 	stalled: "The provider stopped responding",
 };
 
-/** What happened, what is stored, and what to do. */
-export function troubleCard(e: Failure, provider: string, content: Block[], ways: Ways): HTMLElement {
+/** What happened, and what to do. */
+export interface Trouble {
+	el: HTMLElement;
+	card: HTMLElement;
+}
+
+/** What happened, what is stored, and what to do. `live` is false for a failure of the history: how long it asked to wait counts from then. */
+export function troubleCard(e: Failure, provider: string, content: Block[], ways: Ways, live: boolean): Trouble {
 	const kind = e.data?.kind ?? "";
 	const facts = [e.data?.status && String(e.data.status), kind, e.data?.request_id].filter(Boolean) as string[];
 	const step = note("bad", titles[kind] ?? "The turn failed", e.message, ...facts);
@@ -34,7 +40,7 @@ export function troubleCard(e: Failure, provider: string, content: Block[], ways
 	if (kind === "auth" && provider) card.append(keyField(provider, ways, () => ways.again(content)));
 	acts.append(button("Ask again", "", () => ways.again(content)), button("Another model", "", () => ways.pick()), button("Use the simulator", "quiet", () => ways.simulate(content)));
 	card.append(acts);
-	const wait = e.data?.retry_after_ms;
+	const wait = live && e.data?.retry_after_ms;
 	if (wait) {
 		const until = Date.now() + wait;
 		const line = h("p", {});
@@ -47,7 +53,7 @@ export function troubleCard(e: Failure, provider: string, content: Block[], ways
 		twiceASecond(tick);
 	}
 	step.append(card);
-	return step;
+	return { el: step, card };
 }
 
 /** A field for a provider's key. The key goes only to the daemon, and the page does not keep it. */

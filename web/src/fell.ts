@@ -1,12 +1,12 @@
 import type { Notifications } from "../../clients/typescript/src/index.js";
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 import { Step } from "./step.js";
 
 /** A change of the model. The history does not have what it did to thinking, cache and price. */
 export type Fell = Omit<Notifications["fell_back"], "session_id" | "seq" | "ts" | "turn_id" | "first_seq">;
 
 /** The line about a turn that goes on with another model: open when it is news, one line later. */
-export function fellBack(f: Fell, live: boolean, nameOf: (m: { provider: string; id: string }) => string): HTMLElement {
+export function fellBack(f: Fell, live: boolean, nameOf: (m: { provider: string; id: string }) => string, goBack: () => void): HTMLElement {
 	const step = new Step("warn");
 	const back = f.why === "returned";
 	step.name.append(back ? "Returned" : "Fell back");
@@ -26,7 +26,8 @@ export function fellBack(f: Fell, live: boolean, nameOf: (m: { provider: string;
 	];
 	step.body.append(h("div", { class: "card warn" },
 		h("p", {}, back ? "The first choice can answer again, and the prompt is cheaper there." : f.error ? `${f.error.message}. The next model in the list took over${f.continues ? ", and goes on behind the text so far" : " before any text came"}.` : `The next model in the list took over: ${f.why}.`),
-		h("dl", { class: "pairs" }, ...rows.flatMap(([name, value]) => (value ? [h("dt", {}, name), h("dd", {}, value)] : [])))));
+		h("dl", { class: "pairs" }, ...rows.flatMap(([name, value]) => (value ? [h("dt", {}, name), h("dd", {}, value)] : []))),
+		back ? undefined : h("div", { class: "acts" }, button("Go back now", "", goBack), h("small", {}, `The next prompt goes to ${nameOf(f.from)}. If that fails, its turn ends.`))));
 	step.el.open = live;
 	return step.el;
 }

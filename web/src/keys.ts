@@ -6,22 +6,29 @@ import { popover } from "./popover.js";
 /** Keys shows which providers have credentials, and accepts keys. A key goes to the daemon, and the page does not keep it. */
 export class Keys {
 	private readonly state = byId("keys-state");
+	private ready_ = 0;
+	private asked = 0; // responses to older requests are ignored
 
 	constructor(private readonly client: Client, private readonly changed: () => void) {
 		byId("keys").addEventListener("click", (event) => void this.open(event.currentTarget as HTMLElement));
 	}
 
-	/** Shows how many providers are ready, except the simulator. */
-	async count(): Promise<number> {
+	/** How many providers are ready, except the simulator. */
+	get ready(): number {
+		return this.ready_;
+	}
+
+	/** Counts the providers that are ready, and shows their number. */
+	async count(): Promise<void> {
+		const mine = ++this.asked;
 		const { providers } = await this.client.call("providers/list", {});
-		const ready = providers.filter((p) => p.available && p.provider !== "sim").length;
-		this.state.textContent = ready === 0 ? "none yet" : `${ready} ready`;
-		return ready;
+		if (mine !== this.asked) return;
+		this.ready_ = providers.filter((p) => p.available && p.provider !== "sim").length;
+		this.state.textContent = this.ready_ === 0 ? "none yet" : `${this.ready_} ready`;
 	}
 
 	async set(provider: string, key: string): Promise<void> {
 		await this.client.call("auth/set_key", { provider, key });
-		await this.count();
 		this.changed();
 	}
 

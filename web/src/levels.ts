@@ -1,5 +1,5 @@
 import type { Methods, Notifications } from "../../clients/typescript/src/index.js";
-import { button, h } from "./dom.js";
+import { h } from "./dom.js";
 import { popover } from "./popover.js";
 import { reasons } from "./words.js";
 
@@ -51,13 +51,4 @@ function decision(r: Reasoning, modelName: string, clamped: boolean): HTMLElemen
 	}
 	if (clamped) body.append(h("p", {}, `Your preference stays ${r.requested_effort}. ${modelName} does not have this level. It applies again on a model that has it.`));
 	return body;
-}
-
-/** A level to choose. */
-export function option(label: string, attributes: Record<string, unknown>, ...children: (Node | string)[]): HTMLButtonElement {
-	const e = button(label, "opt", () => {});
-	e.className = "opt";
-	for (const [name, value] of Object.entries(attributes)) if (value !== undefined && value !== false) e.setAttribute(name, String(value));
-	e.replaceChildren(...children);
-	return e;
 }

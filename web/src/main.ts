@@ -1,9 +1,11 @@
 // The page connects the parts and has their shared state. The address says what is shown: a session (#/ID), a view (#/usage), or a new
 // session (#/).
-import { Client, webSocket, type Block, type Message, type Methods, type State, type Summary } from "../../clients/typescript/src/index.js";
+import { Client, webSocket, type Block, type Message, type Methods, type Session, type State, type Summary } from "../../clients/typescript/src/index.js";
 import { coded } from "./approval.js";
 import { Asides } from "./aside.js";
 import { branch, branched, branchesOf } from "./branch.js";
+import type { Choice } from "./choice.js";
+import { Compare, type Source } from "./compare.js";
 import { Composer, type How } from "./composer.js";
 import { attach, Conversation, type Running } from "./conversation.js";
 import { demoTool } from "./demo.js";
@@ -12,11 +14,12 @@ import { twiceASecond } from "./frames.js";
 import { Keys } from "./keys.js";
 import { bars } from "./levels.js";
 import { Meter } from "./meter.js";
-import { full, Picker, type Choice } from "./picker.js";
+import { full, Picker } from "./picker.js";
 import { wrapped } from "./markdown.js";
 import { badgeText, notify, onBadge, unseen } from "./notify.js";
 import { FindBar, mark } from "./find.js";
-import { closePopover, popover } from "./popover.js";
+import { PlanLine } from "./plan.js";
+import { closePopover, menu, popover } from "./popover.js";
 import { promptCost } from "./price.js";
 import { askAbove, QuoteLine } from "./quote.js";
 import { Raw } from "./raw.js";
@@ -30,7 +33,9 @@ import { Tidy } from "./tidy.js";
 import { access, forget, givenToken, logIn, onAccess, refused } from "./token.js";
 import type { Preview } from "./unfinished.js";
 import { UsageView } from "./usage.js";
-import { duration } from "./words.js";
+import type { Kept } from "./summary.js";
+import type { Acts } from "./turn.js";
+import { duration, standing } from "./words.js";
 
 type Info = Methods["session/state"]["result"]["session"];
 type NewSession = Methods["session/new"]["params"];
@@ -45,6 +50,7 @@ interface View {
 
 class App {
 	private readonly client: Client;
+	private readonly tidy: Tidy;
 	private readonly sessions: Sessions;
 	private readonly composer: Composer;
 	private readonly asides: Asides;
@@ -53,18 +59,22 @@ class App {
 	private readonly setup: SetupControl;
 	private readonly usage: UsageView;
 	private readonly search: SearchView;
+	private readonly compare: Compare;
 	private readonly findBar: FindBar;
 	private readonly quote: QuoteLine;
 	private readonly views: Record<string, View>;
 	private view: View | undefined;
 	private readonly meter = new Meter();
 	private readonly raw = new Raw();
+	private readonly plan = new PlanLine();
 	private conversation: Conversation | undefined;
 	private info: Info | undefined;
 	private draft: Choice = { model_id: "", level: undefined }; // for a session that does not exist yet
 	private nextOnly: Choice | undefined;
+	private noFallback = false; // of the next turn: the first choice, or an error
 	private running: Running = "idle";
 	private opened = 0; // a session that opens slowly does not replace a later one
+	private opening: Promise<unknown> = Promise.resolve(); // until then the session before is shown, and a text that is sent waits
 
 	constructor(has: { token?: string }) {
 		const address = { url: `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/rpc`, ...has };
@@ -78,24 +88,36 @@ class App {
 				this.search.changed([...(n.params.created ?? []), ...(n.params.changed ?? [])], n.params.removed ?? []);
 			},
 		});
-		const tidy = new Tidy(this.client);
-		this.sessions = new Sessions(this.client, tidy, (id) => this.go(id));
-		this.search = new SearchView(this.client, tidy, {
+		this.tidy = new Tidy(this.client);
+		this.sessions = new Sessions(this.client, this.tidy, (id) => this.go(id));
+		this.search = new SearchView(this.client, this.tidy, {
 			open: (at) => (location.hash = link(at).slice(1)),
 			models: () => this.picker.available().map((m) => ({ id: full(m), name: m.name })),
 			folders: () => this.sessions.folders(),
 		});
 		this.findBar = new FindBar(this.client, (at) => this.reveal(at), () => byId("scroll").focus());
-		this.keys = new Keys(this.client, () => void this.picker.load().then(() => this.choice()));
-		this.setup = new SetupControl(this.client, { session: () => this.conversation && this.info, folders: () => this.sessions.folders() });
-		this.usage = new UsageView(this.client, (id) => this.picker.model(id)?.name ?? id);
+		this.keys = new Keys(this.client, () => void this.keysChanged());
+		this.setup = new SetupControl(this.client, { session: () => this.conversation && this.info, folders: () => this.sessions.folders(), storages: () => this.picker.model(this.chosen().model_id)?.thinking_storages ?? ["full"] });
+		this.usage = new UsageView(this.client, (id) => this.picker.model(id));
+		this.compare = new Compare(this.client, {
+			acts: (session) => this.acts(session),
+			model: (id) => this.picker.model(id),
+			now: () => this.chosen(),
+			others: () => [...this.picker.favourites(), ...this.picker.available()],
+			pick: (from, now, take) => this.picker.open(from, false, { label: "Model and level of the column", now, take: async (choice) => take(choice) }),
+			params: () => this.setup.params(),
+			mode: () => this.setup.mode(),
+			columns: (n) => this.composer.compare(n),
+			go: (address) => (location.hash = address),
+		});
 		this.views = {
+			compare: this.compare,
 			search: this.search,
 			usage: this.usage,
 			settings: new Settings(this.client, {
 				models: () => this.picker.available(),
 				defaultModel: () => this.picker.defaultModel,
-				changed: () => void Promise.all([this.keys.count(), this.picker.load()]).then(() => this.choice()),
+				changed: () => void this.keysChanged(),
 				shortcuts: showShortcuts,
 			}),
 		};
@@ -107,7 +129,7 @@ class App {
 			focus: () => this.composer.focus(),
 		});
 		this.quote = new QuoteLine(this.client, {
-			session: () => (this.running === "idle" ? this.conversation?.session.id : undefined),
+			session: () => (this.running === "idle" && !this.view ? this.conversation?.session.id : undefined),
 			only: () => this.nextOnly && { model_id: this.nextOnly.model_id, ...(this.nextOnly.level && { thinking_level: this.nextOnly.level }) },
 			compact: () => this.compact(),
 		}, askAbove);
@@ -122,7 +144,7 @@ class App {
 				const content = this.conversation?.content(id);
 				if (await this.conversation?.session.cancel(id)) await this.prompt({ ...(content ? { content: sendable(content) } : { text }), when_busy: "steer" });
 			},
-			pending: (id) => (this.conversation?.content(id) ?? []).flatMap((b) => (b.type === "text" ? [b.text] : [])).join("\n"),
+			pending: (id) => textOf(this.conversation?.content(id) ?? []),
 			reword: async (turn_id, text) => {
 				const session_id = this.conversation?.session.id;
 				if (!session_id) return;
@@ -141,6 +163,7 @@ class App {
 			sessionId: () => this.conversation?.session.id,
 			running: () => this.running !== "idle",
 			now: () => this.chosen(),
+			used: () => this.info?.usage.context?.used,
 			apply: (choice, onlyNext) => this.choose(choice, onlyNext),
 			fork: async (choice) => {
 				await this.fork();
@@ -156,7 +179,10 @@ class App {
 	async begin(): Promise<void> {
 		await this.client.open();
 		await Promise.all([this.picker.load(), this.keys.count()]);
-		window.addEventListener("hashchange", () => void this.route());
+		window.addEventListener("hashchange", () => {
+			closePopover();
+			void this.route();
+		});
 		await this.route();
 		void this.today();
 	}
@@ -165,6 +191,7 @@ class App {
 
 	private go(id: string): void {
 		this.drawer(false);
+		closePopover();
 		if (location.hash === `#/${id}`) void this.route();
 		else location.hash = `/${id}`;
 	}
@@ -173,21 +200,27 @@ class App {
 		const [path = "", query] = location.hash.slice(2).split("?");
 		if (this.open(this.views[path], new URLSearchParams(query))) return;
 		const id = /^[0-9A-Z]{26}$/.exec(path)?.[0];
+		const mine = ++this.opened;
+		this.opening = Promise.resolve();
 		if (id && id === this.conversation?.session.id) {
 			await this.reveal(placeOf(id, new URLSearchParams(query)));
 			return;
 		}
-		const mine = ++this.opened;
+		await this.compare.left();
+		if (mine !== this.opened) return;
 		if (!id) {
 			await this.home();
 			return;
 		}
+		const opening = attach(this.client, id).then((session) => {
+			if (mine === this.opened) this.show(session);
+		});
+		this.opening = opening.catch(() => {});
 		try {
-			const session = await attach(this.client, id);
-			if (mine !== this.opened) return;
-			this.show(session);
-			await this.reveal(placeOf(id, new URLSearchParams(query)));
+			await opening;
+			if (mine === this.opened) await this.reveal(placeOf(id, new URLSearchParams(query)));
 		} catch (error) {
+			if (mine !== this.opened) return;
 			await this.home();
 			this.composer.fail((error as Error).message);
 		}
@@ -207,9 +240,12 @@ class App {
 
 	/** Shows a view, or the conversation. */
 	private open(view: View | undefined, query: URLSearchParams): boolean {
-		if (this.view !== view) this.view?.hide?.();
+		if (this.view !== view || view === this.compare) this.view?.hide?.();
+		if (this.view === this.compare && view !== this.compare) this.composer.at(this.conversation?.session.id);
 		this.view = view;
-		for (const id of ["scroll", "dock"]) byId(id).hidden = view !== undefined;
+		byId("scroll").hidden = view !== undefined;
+		byId("dock").hidden = view !== undefined && view !== this.compare;
+		byId("dock").classList.toggle("comparing", view === this.compare);
 		const into = byId("view");
 		into.hidden = view === undefined;
 		into.replaceChildren();
@@ -225,52 +261,16 @@ class App {
 			into.setAttribute("aria-label", view.title);
 			into.scrollTop = 0;
 			view.show(into, query);
+			if (view === this.usage) void this.today();
 		}
 		return view !== undefined;
 	}
 
-	private show(session: Awaited<ReturnType<typeof attach>>): void {
+	private show(session: Session): void {
 		this.reset();
 		this.sessions.current = session.id;
 		byId("hello").hidden = true;
-		this.conversation = new Conversation(this.client, session, {
-			nameOf: (m) => this.picker.model(full(m))?.name ?? m.id,
-			fork: (message) => void this.fork(message),
-			again: (content) => void this.prompt({ content: sendable(content) }),
-			edit: async (turn, content) => {
-				const place = this.conversation?.around(turn);
-				if (!place || !this.info) throw new Error("The messages before this prompt are not loaded.");
-				this.go(await branch(this.client, this.info, place.prompt, place.after, sendable(content)));
-			},
-			continue: async () => {
-				await this.client.call("session/continue", { session_id: session.id }).catch((e: Error) => say(e.message));
-			},
-			preview: (model) => this.preview(session.id, full(model)),
-			parked: (turn_id) => ({
-				resume: (m) => session.resumeTurn(turn_id, m && full(m)),
-				raise: (usd) => session.resumeTurn(turn_id, { raise: usd }),
-				compact: () => session.resumeTurn(turn_id, { compact_first: true }),
-				models: () => this.picker.available(),
-				end: () => session.cancel(turn_id),
-			}),
-			simulate: (content) => void this.prompt({ content: sendable(content), model_id: "sim/claude-always" }),
-			pick: () => this.picker.open(byId("pick-model"), false),
-			setKey: (provider, key) => this.keys.set(provider, key),
-			media: async (message, block) => {
-				const { messages } = await this.client.call("session/history", { session_id: session.id, limit: 10 });
-				return messages.find((m) => m.id === message)?.content.find((b) => b.block === block);
-			},
-			pin: async (message_id, on) => {
-				const { pinned } = await this.client.call(on ? "message/pin" : "message/unpin", { session_id: session.id, message_id });
-				this.change({ pinned_messages: pinned });
-			},
-			pinned: () => this.info?.pinned_messages ?? [],
-			covered: (summary) => this.covered(session.id, summary),
-			undo: (summary_id) => this.client.call("session/uncompact", { session_id: session.id, summary_id }),
-			forkBefore: async (summary_id) => this.go((await this.client.call("session/fork", { session_id: session.id, summary_id })).session_id),
-			modelName: (id) => this.picker.model(id)?.name ?? id,
-			answer: (confirm_id, ruling) => this.client.call("confirm/answer", { session_id: session.id, confirm_id, ...ruling }),
-		}, {
+		this.conversation = new Conversation(this.client, session, this.acts(session), {
 			running: (state) => {
 				this.running = state;
 				this.composer.run(state);
@@ -299,7 +299,7 @@ class App {
 				unseen();
 				notify(this.info?.title || "thinkd", text, session.id);
 			},
-		});
+		}, { into: byId("turns"), scrolls: { box: byId("scroll"), latest: byId("latest") } });
 		this.branches();
 		this.asides.show(session.id);
 		this.composer.at(session.id);
@@ -307,6 +307,85 @@ class App {
 		this.title(); // the conversation notified the page before it was assigned
 		this.read();
 		this.sessions.redraw();
+	}
+
+	/** What the turns of a session can ask of the page. */
+	private acts(session: Session): Acts & Kept {
+		return {
+			nameOf: (m) => this.picker.model(full(m))?.name ?? m.id,
+			fork: (message) => void this.fork(message),
+			again: (content) => void this.prompt({ content: sendable(content) }),
+			ways: (turn, content, from) => this.ways(from, turn, content),
+			edit: async (turn, content) => {
+				const place = this.conversation?.around(turn);
+				if (!place || !this.info) throw new Error("The messages before this prompt are not loaded.");
+				this.go(await branch(this.client, this.info, place.prompt, place.after, sendable(content)));
+			},
+			continue: async () => {
+				await this.client.call("session/continue", { session_id: session.id }).catch((e: Error) => say(e.message));
+			},
+			preview: (model) => this.preview(session.id, full(model)),
+			parked: (turn_id) => ({
+				resume: (m) => session.resumeTurn(turn_id, m && full(m)),
+				raise: (usd) => session.resumeTurn(turn_id, { raise: usd }),
+				compact: () => session.resumeTurn(turn_id, { compact_first: true }),
+				models: () => this.picker.available(),
+				end: () => session.cancel(turn_id),
+			}),
+			simulate: (content) => void this.prompt({ content: sendable(content), model_id: "sim/claude-always" }),
+			// A session stays with the fallback that answered, until the first choice is cheaper. A turn without fallbacks ends that.
+			goBack: (m) => {
+				this.nextOnly = { model_id: full(m), level: m.thinking_level };
+				this.noFallback = true;
+				this.choice();
+				this.composer.focus();
+				say(`The next prompt goes to ${this.picker.model(full(m))?.name ?? m.id}`);
+			},
+			pick: () => this.picker.open(byId("pick-model"), false),
+			setKey: (provider, key) => this.keys.set(provider, key),
+			media: async (message, block) => {
+				const { messages } = await this.client.call("session/history", { session_id: session.id, limit: 10 });
+				return messages.find((m) => m.id === message)?.content.find((b) => b.block === block);
+			},
+			pin: async (message_id, on) => {
+				const { pinned } = await this.client.call(on ? "message/pin" : "message/unpin", { session_id: session.id, message_id });
+				this.change({ pinned_messages: pinned });
+			},
+			pinned: () => this.info?.pinned_messages ?? [],
+			covered: (summary) => this.covered(session.id, summary),
+			undo: (summary_id) => this.client.call("session/uncompact", { session_id: session.id, summary_id }),
+			forkBefore: async (summary_id) => this.go((await this.client.call("session/fork", { session_id: session.id, summary_id })).session_id),
+			modelName: (id) => this.picker.model(id)?.name ?? id,
+			answer: (confirm_id, ruling) => this.client.call("confirm/answer", { session_id: session.id, confirm_id, ...ruling }),
+		};
+	}
+
+	/** Offers ways to ask a prompt again. */
+	private ways(from: HTMLElement, turn: string, content: Block[]): void {
+		const place = this.conversation?.around(turn);
+		menu(from, "Ask again", [
+			{ label: "Ask again", what: "As a new turn of this session.", act: () => void this.prompt({ content: sendable(content) }) },
+			...(place && this.info ? [
+				{ label: "Another model or level", what: "In a new branch. This answer stays.", act: () => this.retryWith(from, place, content) },
+				{ label: "Compare models", what: "Two or three models or levels answer side by side, each in a fork.", act: () => this.compareWith({ session: this.info, prompt: place.prompt, after: place.after, files: sendable(content).filter((b) => b.type !== "text") }, textOf(content)) },
+			] : []),
+		]);
+	}
+
+	/** Sends a prompt to another model or with another level, in a new branch. */
+	private retryWith(from: HTMLElement, place: { prompt: string; after: string }, content: Block[]): void {
+		this.picker.open(from, false, { label: "Ask again with another model or level", now: this.chosen(), take: async (choice) => {
+			if (this.info) this.go(await branch(this.client, this.info, place.prompt, place.after, sendable(content), choice));
+		} });
+	}
+
+	/** Prepares a comparison. */
+	private compareWith(source: Source, text: string): void {
+		this.compare.prepare(source);
+		location.hash = "/compare";
+		this.composer.compare(2);
+		this.composer.write(text);
+		this.composer.focus();
 	}
 
 	/** Tells the daemon that a person has seen the visible session, up to a turn. */
@@ -327,10 +406,10 @@ class App {
 		this.raw.clear();
 		this.findBar.leave();
 		this.meter.show(undefined);
+		this.plan.show();
 		this.composer.queue([], false);
 		this.composer.run("idle");
 		this.composer.fail("");
-		closePopover();
 	}
 
 	private async home(): Promise<void> {
@@ -341,14 +420,26 @@ class App {
 		byId("turns").replaceChildren();
 		byId("latest").hidden = true;
 		const mine = this.opened;
-		const ready = await this.keys.count();
-		const listed = await this.sessions.load(false);
+		await Promise.all([this.sessions.load(false), this.keys.count()]);
 		if (mine !== this.opened) return; // a session was opened meanwhile
 		byId("hello").hidden = false;
-		byId("hello").classList.toggle("first", ready === 0);
-		byId("hello-title").textContent = ready === 0 ? "Watch a model think" : listed === 0 ? "Start a conversation" : "A new conversation";
+		this.hello();
 		this.setup.show();
 		this.title();
+		this.choice();
+	}
+
+	/** What a new session is greeted with. Without a key only the simulator answers. */
+	private hello(): void {
+		const { ready } = this.keys;
+		byId("hello").classList.toggle("first", ready === 0);
+		byId("hello-title").textContent = ready === 0 ? "Watch a model think" : this.sessions.empty ? "Start a conversation" : "A new conversation";
+	}
+
+	/** The keys changed: other models can be called. */
+	private async keysChanged(): Promise<void> {
+		await Promise.all([this.keys.count(), this.picker.load()]);
+		this.hello();
 		this.choice();
 	}
 
@@ -361,6 +452,7 @@ class App {
 		}
 		const metadata = { ...this.info?.metadata, ...change.metadata };
 		this.info = { ...(this.info as Info), ...change, metadata };
+		this.plan.show(this.info.plan);
 		this.branches();
 		this.setup.show();
 		this.title();
@@ -380,14 +472,23 @@ class App {
 		byId("menu-session").hidden = byId("find-here").hidden = !this.conversation || this.view !== undefined;
 		byId("raw-toggle").hidden = this.view !== undefined;
 		this.meter.away(this.view !== undefined);
-		const grants = this.view ? 0 : (this.info?.grants?.length ?? 0);
-		byId("grants").hidden = grants === 0;
-		byId("grants").textContent = grants === 1 ? "1 grant" : `${grants} grants`;
+		byId("grants").textContent = this.view ? "" : standing(this.info?.grants ?? []);
+		byId("grants").hidden = byId("grants").textContent === "";
 	}
 
 	// Prompts
 
 	private async send(text: string, how: How, files: Block[]): Promise<void> {
+		await this.opening;
+		if (this.view === this.compare) {
+			await this.compare.send([...files, ...(text ? [{ type: "text" as const, text }] : [])]);
+			return;
+		}
+		if (how === "compare") {
+			const after = this.conversation?.last() ?? "";
+			this.compareWith({ ...(this.info && { session: this.info }), after, files }, text);
+			return;
+		}
 		const session = this.conversation?.session.id;
 		// Files come first, as vendors advise.
 		const said = files.length > 0 ? { content: [...files, ...(text ? [{ type: "text" as const, text }] : [])] } : { text };
@@ -414,7 +515,7 @@ class App {
 		if (this.info && !this.info.title && p.text) this.change({ title: (p.text.trim().split("\n")[0] ?? "").slice(0, 80) });
 		await this.client.call("session/prompt", {
 			session_id,
-			...(only && { model_id: only.model_id, ...(only.level && { thinking_level: only.level }) }),
+			...(only && { model_id: only.model_id, ...(only.level && { thinking_level: only.level }), ...(this.noFallback && { fallbacks: [] }) }),
 			...p,
 		});
 	}
@@ -501,6 +602,7 @@ class App {
 	private async choose(choice: Choice, onlyNext: boolean): Promise<void> {
 		const id = this.conversation?.session.id;
 		this.nextOnly = onlyNext ? choice : undefined;
+		this.noFallback = false;
 		if (onlyNext) {
 			// The session, or a new one, keeps its model.
 		} else if (!id) {
@@ -613,27 +715,13 @@ class App {
 
 	private menu(from: HTMLElement): void {
 		const id = this.conversation?.session.id;
-		if (!id) return;
-		const title = h("input", { type: "text", "aria-label": "Title", maxlength: 200 });
-		title.value = this.info?.title ?? "";
-		const rename = async (event: Event) => {
-			event.preventDefault();
-			await this.client.call("session/update", { session_id: id, title: title.value });
-			closePopover();
-		};
-		const remove = button("Delete this session", "quiet", () => {
-			remove.replaceWith(h("div", { class: "acts" }, h("span", {}, "It is deleted permanently."), button("Delete", "main", () => void this.client.call("session/delete", { session_id: id })), button("Keep", "", () => closePopover())));
-		});
-		popover(from, "Session", h("div", {},
-			h("form", { class: "field", onsubmit: (e) => void rename(e) }, title, h("button", { class: "btn", type: "submit" }, "Rename")),
-			h("div", { class: "acts" }, button("Summarise earlier turns", "quiet", () => {
-				closePopover();
-				void this.compact().catch((error: Error) => this.composer.fail(error.message));
-			})),
-			h("div", { class: "acts" }, remove)), "small");
+		if (!id || !this.info) return;
+		const { title, pinned, archived } = this.info;
+		const compact = () => void this.compact().catch((error: Error) => this.composer.fail(error.message));
+		this.tidy.menu(from, { session_id: id, title, ...(pinned && { pinned }), ...(archived && { archived }) }, () => {}, [{ label: "Summarise earlier turns", act: compact }]);
 	}
 
-	/** The standing approvals of the session, each with a button that ends it. */
+	/** The standing approvals and denials of the session, each with a button that ends it. */
 	private grants(from: HTMLElement): void {
 		const session_id = this.conversation?.session.id;
 		if (!session_id) return;
@@ -647,10 +735,10 @@ class App {
 					if (r.grants.length === 0) closePopover();
 				});
 			});
-			const row = h("li", {}, h("span", {}, ...coded(g.text)), revoke);
+			const row = h("li", {}, h("span", {}, h("b", {}, g.deny ? "Denied: " : "Allowed: "), ...coded(g.text)), revoke);
 			return row;
 		}));
-		popover(from, "Runs without a question until the session ends", list, "small");
+		popover(from, "Without a question until the session ends", list, "small");
 	}
 
 	private key(event: KeyboardEvent): void {
@@ -670,7 +758,7 @@ class App {
 			if (closePopover()) return;
 			if (document.body.classList.contains("drawer")) this.drawer(false);
 			else if (this.raw.open && byId("raw").contains(document.activeElement)) this.raw.show(false);
-			else if (this.composer.focused && this.running === "running") this.stop();
+			else if (this.composer.focused && this.running === "running" && !this.view) this.stop();
 			return;
 		}
 		if (command && event.shiftKey && event.key.toLowerCase() === "f" ) {
@@ -682,6 +770,10 @@ class App {
 		if (event.key === "?" && !command && !typing) {
 			event.preventDefault();
 			showShortcuts(byId("to-settings"));
+			return;
+		}
+		if (event.key === "t" && this.view === this.compare && !command && !typing && byId("view").contains(event.target as Element)) {
+			this.compare.foldAll();
 			return;
 		}
 		// Single letters work only outside of text fields (WCAG 2.1.4).
@@ -706,12 +798,16 @@ class App {
 	}
 }
 
-/** Shows that the page has no access, and why. */
 /** The blocks of a prompt, as they were sent. */
 function sendable(content: Block[]): Block[] {
 	return content.map(({ block: _, ...b }) => b) as Block[];
 }
 
+function textOf(content: Block[]): string {
+	return content.flatMap((b) => (b.type === "text" ? [b.text] : [])).join("\n");
+}
+
+/** Shows that the page has no access, and why. */
 function lock(why = ""): void {
 	closePopover();
 	for (const id of ["hello", "dock", "view", "banner", "menu-session", "find-here", "findbar", "raw-toggle", "meter", "grants", "menu"]) byId(id).hidden = true;

@@ -25,8 +25,12 @@ function ceiling(value: number): number {
 
 /** A plot by day: bars on top of each other, or lines. `text` writes a value. The figures are also in a table, as the label says. */
 export function plot(title: string, kind: "bars" | "lines", days: string[], series: Series[], text: (value: number) => string, most?: number): HTMLElement {
-	const sums = days.map((_, i) => (kind === "bars" ? series.reduce((sum, s) => sum + (s.values[i] ?? 0), 0) : Math.max(0, ...series.map((s) => s.values[i] ?? 0))));
-	const top = most ?? ceiling(Math.max(...sums, 0));
+	const sums = days.map((_, i) => {
+		const known = series.flatMap((s) => s.values[i] ?? []);
+		if (kind === "bars") return known.reduce((sum, n) => sum + n, 0);
+		return known.length > 0 ? Math.max(...known) : undefined;
+	});
+	const top = most ?? ceiling(Math.max(...sums.map((n) => n ?? 0), 0));
 	const width = 100 / Math.max(days.length, 1);
 	const drawing = svg("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": sentence(title, days, sums, text) });
 	for (const y of [0, 25, 50, 75]) drawing.append(svg("path", { class: "g", d: `M0 ${y}H100` }));
@@ -34,10 +38,11 @@ export function plot(title: string, kind: "bars" | "lines", days: string[], seri
 	else for (const s of series) line(s, width, top).forEach((e) => drawing.append(e));
 	const every = Math.ceil(days.length / 8);
 	return h("figure", {},
-		h("figcaption", {}, h("b", {}, title), ...(series.length > 1 ? series.map((s) => h("span", { class: "legend" }, h("i", { class: s.tone }), s.name)) : [])),
+		h("figcaption", {}, h("b", {}, title), ...(series.length > 1 ? series.map((s) => h("span", { class: "legend" }, h("i", { class: `${kind} ${s.tone}` }), s.name)) : [])),
 		h("div", { class: "plot" },
 			h("div", { class: "y", "aria-hidden": "true" }, ...[1, 0.75, 0.5, 0.25, 0].map((f) => h("span", {}, text(f * top)))),
 			drawing,
+			sums.every((n) => n === undefined) ? h("p", { class: "none" }, "unknown") : undefined,
 			h("div", { class: "x", "aria-hidden": "true" }, ...days.map((day, i) => h("span", {}, (days.length - 1 - i) % every === 0 ? short(day) : "")))));
 }
 
@@ -68,10 +73,12 @@ function line(s: Series, width: number, top: number): SVGElement[] {
 	return d ? [svg("path", { class: `l ${s.tone}`, d })] : [];
 }
 
-function sentence(title: string, days: string[], sums: number[], text: (value: number) => string): string {
+function sentence(title: string, days: string[], sums: (number | undefined)[], text: (value: number) => string): string {
 	if (days.length === 0) return `${title}: nothing.`;
-	const high = sums.indexOf(Math.max(...sums));
-	const low = sums.indexOf(Math.min(...sums));
+	const known = sums.filter((n) => n !== undefined);
+	if (known.length === 0) return `${title} by day: unknown. The figures are in the table below.`;
+	const high = sums.indexOf(Math.max(...known));
+	const low = sums.indexOf(Math.min(...known));
 	return `${title} by day. Highest on ${short(days[high] ?? "")} with ${text(sums[high] ?? 0)}, lowest on ${short(days[low] ?? "")} with ${text(sums[low] ?? 0)}. The figures are in the table below.`;
 }
 

@@ -15,7 +15,7 @@ export function popover(from: HTMLElement, title: string, content: Node, kind = 
 	const same = open?.from === from;
 	closePopover();
 	if (same) return;
-	const heading = h("h2", { id: "pop-title" }, title);
+	const heading = h("h2", { id: "pop-title", dir: "auto" }, title);
 	const el = h("div", { class: `pop ${kind}`, role: "dialog", "aria-labelledby": "pop-title", tabindex: -1 }, heading, content);
 	const move = () => place(el, from);
 	const sizes = new ResizeObserver(move); // its content may grow
@@ -26,6 +26,35 @@ export function popover(from: HTMLElement, title: string, content: Node, kind = 
 	});
 	sizes.observe(el);
 	place(el, from);
+}
+
+/** A row of a menu. */
+export interface Row {
+	label: string;
+	key?: string; // that does the same
+	what: string;
+	act(): void;
+}
+
+/** Shows ways to go on, one in each row. */
+export function menu(from: HTMLElement, title: string, rows: Row[]): void {
+	const list = h("div", { class: "ways" }, ...rows.map(({ label, key, what, act }, i) => h("button", { class: "opt", type: "button", autofocus: i === 0, onclick: () => {
+		closePopover();
+		act();
+	} }, h("b", {}, label), key ? h("kbd", { "aria-hidden": "true" }, key) : undefined, h("small", {}, what))));
+	arrows(list);
+	popover(from, title, list, "small");
+}
+
+/** Lets the arrow keys walk through the rows of a menu. */
+export function arrows(list: HTMLElement): void {
+	list.addEventListener("keydown", (event) => {
+		const stops = [...list.querySelectorAll<HTMLElement>(".opt")];
+		const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+		if (!by) return;
+		event.preventDefault();
+		stops[Math.max(0, Math.min(stops.length - 1, stops.indexOf(document.activeElement as HTMLElement) + by))]?.focus();
+	});
 }
 
 /** Shows an existing element as a popover. */
@@ -68,7 +97,7 @@ document.addEventListener("pointerdown", (event) => {
 // Tab does not leave the popover.
 document.addEventListener("keydown", (event) => {
 	if (event.key !== "Tab" || !open) return;
-	const stops = [...open.el.querySelectorAll<HTMLElement>("button, input, a[href], textarea, [tabindex='0']")].filter((e) => e.tabIndex >= 0 && e.offsetParent && !(e as HTMLButtonElement).disabled);
+	const stops = [...open.el.querySelectorAll<HTMLElement>("button, input, select, summary, a[href], textarea, [tabindex='0']")].filter((e) => e.tabIndex >= 0 && e.offsetParent && !(e as HTMLButtonElement).disabled);
 	const first = stops[0] ?? open.el;
 	const last = stops.at(-1) ?? open.el;
 	const at = document.activeElement;

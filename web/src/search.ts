@@ -67,7 +67,7 @@ export class SearchView {
 		this.chosen.clear();
 		this.renaming = "";
 		this.asking = false;
-		this.field = h("input", { type: "search", autocomplete: "off", placeholder: "Search all sessions" });
+		this.field = h("input", { type: "search", dir: "auto", autocomplete: "off", placeholder: "Search all sessions" });
 		this.field.value = query.get("q") ?? "";
 		this.field.addEventListener("input", () => this.set("q", this.field.value.trim(), 250));
 		this.state = h("p", { class: "lead", role: "status" });
@@ -240,7 +240,7 @@ export class SearchView {
 		more.setAttribute("aria-haspopup", "dialog");
 		const change = (order: { pinned: boolean } | { archived: boolean }) => void this.change([s], order);
 		const title = this.renaming === s.session_id ? this.renameForm(s)
-			: h("h3", {}, s.pinned ? icon("pin") : undefined, h("a", { href: `#/${s.session_id}`, onclick: (e) => this.open(e, { session: s.session_id }) }, name),
+			: h("h3", {}, s.pinned ? icon("pin") : undefined, h("a", { href: `#/${s.session_id}`, dir: "auto", onclick: (e) => this.open(e, { session: s.session_id }) }, name),
 				s.needs === "approval" ? h("span", { class: "tag ask" }, "asks you") : undefined, s.archived ? h("span", { class: "src-tag" }, "archived") : undefined);
 		return h("li", { "data-id": s.session_id, class: check.checked ? "on" : "" }, check,
 			h("div", {}, title,
@@ -265,7 +265,7 @@ export class SearchView {
 	}
 
 	private renameForm(s: Listed): HTMLElement {
-		const title = h("input", { type: "text", "aria-label": "New title", maxlength: 200 });
+		const title = h("input", { type: "text", "aria-label": "New title", dir: "auto", maxlength: 200 });
 		title.value = s.title;
 		const end = () => {
 			this.renaming = "";

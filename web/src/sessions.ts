@@ -9,6 +9,7 @@ export class Sessions {
 	private readonly find = byId<HTMLInputElement>("find");
 	private readonly found = byId("found");
 	private sessions: Listed[] = [];
+	private of = ""; // the search that found them
 	private cursor: string | undefined;
 	private asked = 0; // loads: the response to an older one is ignored
 	private timer: ReturnType<typeof setTimeout> | undefined;
@@ -16,7 +17,10 @@ export class Sessions {
 	asks = false; // the visible session waits for a person
 
 	constructor(private readonly client: Client, private readonly tidy: Tidy, private readonly open: (id: string) => void) {
-		this.find.addEventListener("input", () => this.soon(150));
+		this.find.addEventListener("input", () => {
+			this.found.textContent = ""; // until it counts what this text finds
+			this.soon(150);
+		});
 		this.list.addEventListener("scroll", () => {
 			if (this.cursor && this.list.scrollTop + this.list.clientHeight > this.list.scrollHeight - 200) void this.load(true);
 		}, { passive: true });
@@ -37,7 +41,7 @@ export class Sessions {
 
 	/** Draws the list again: another session is visible, or it asks. */
 	redraw(): void {
-		this.draw(this.find.value.trim());
+		this.draw();
 	}
 
 	/** What changed in the list. */
@@ -46,7 +50,7 @@ export class Sessions {
 			void this.watch().catch(() => {}); // without a connection: after the next one
 			return;
 		}
-		if (this.find.value.trim()) { // which sessions fit, only the daemon knows
+		if (this.find.value.trim() || this.of) { // which sessions fit, only the daemon knows
 			this.soon();
 			return;
 		}
@@ -57,7 +61,12 @@ export class Sessions {
 		const rest = this.sessions.filter((s) => !gone.has(s.session_id));
 		// Sessions older than the loaded pages come with the next page. Pinned ones are all loaded.
 		this.sessions = sorted([...rest, ...news.filter((s) => !s.archived && (s.pinned || s.updated >= oldest))]);
-		this.draw("");
+		this.draw();
+	}
+
+	/** Whether nothing is listed. */
+	get empty(): boolean {
+		return this.sessions.length === 0;
 	}
 
 	/** The folders of the listed sessions, the last used first. */
@@ -83,14 +92,16 @@ export class Sessions {
 			for (const s of [...answer.sessions, ...(top?.sessions ?? [])]) known.set(s.session_id, s);
 			this.sessions = sorted([...known.values()]);
 			this.cursor = answer.next_cursor || undefined;
-			this.draw(query);
+			this.of = query;
+			this.draw();
 		} catch {
 			// The connection is lost, as the banner shows. The list is loaded again after a reconnect.
 		}
 		return this.sessions.length;
 	}
 
-	private draw(query: string): void {
+	private draw(): void {
+		const query = this.of;
 		const focused = (document.activeElement as HTMLElement | null)?.dataset["id"];
 		const top = this.list.scrollTop;
 		const rows: HTMLElement[] = [];
@@ -102,7 +113,7 @@ export class Sessions {
 		}
 		if (rows.length === 0) rows.push(h("p", { class: "grp" }, query ? "No session title contains this text." : "Your sessions appear here. They are stored on this machine."));
 		if (query) rows.push(h("a", { class: "grp all", href: `#/search?${new URLSearchParams({ q: query })}` }, "Search all text"));
-		this.found.textContent = query ? `${this.sessions.length}${this.cursor ? " or more" : ""} found` : "";
+		this.found.textContent = query && query === this.find.value.trim() ? `${this.sessions.length}${this.cursor ? " or more" : ""} found` : "";
 		this.list.replaceChildren(...rows);
 		this.list.scrollTop = top;
 		const links = [...this.list.querySelectorAll<HTMLElement>("a.row")];
@@ -126,7 +137,7 @@ export class Sessions {
 		more.setAttribute("aria-haspopup", "dialog");
 		more.setAttribute("aria-expanded", "false");
 		more.tabIndex = -1; // the arrow keys reach it: the list has one Tab stop
-		return h("div", { class: "rowbox" }, h("a", { class: "row", href: `#/${s.session_id}`, "data-id": s.session_id, "aria-current": here && "page" }, h("b", {}, ...marked(s.title || "Untitled", query)), state), more);
+		return h("div", { class: "rowbox" }, h("a", { class: "row", href: `#/${s.session_id}`, "data-id": s.session_id, "aria-current": here && "page" }, h("b", { dir: "auto" }, ...marked(s.title || "Untitled", query)), state), more);
 	}
 
 	private key(event: KeyboardEvent): void {

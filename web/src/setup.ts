@@ -2,10 +2,12 @@ import type { Client, Methods } from "../../clients/typescript/src/index.js";
 import { button, byId, h, say } from "./dom.js";
 import { closePopover, popover } from "./popover.js";
 import { keep, kept } from "./store.js";
+import { count } from "./words.js";
 
 type NewSession = Methods["session/new"]["params"];
 type Info = Methods["session/state"]["result"]["session"];
 type Mode = NonNullable<Info["tool_mode"]>;
+type Storage = NonNullable<Info["thinking_storage"]>;
 
 /** What a new session begins with, besides model and level. */
 interface Setup {
@@ -14,9 +16,11 @@ interface Setup {
 	mode: Mode;
 	agent: string;
 	servers: string; // one on each line: a name, and an address or a command
+	storage: Storage; // what is kept of thinking
+	ephemeral: boolean;
 }
 
-const none: Setup = { cwd: "", builtin: false, mode: "ask", agent: "", servers: "" };
+const none: Setup = { cwd: "", builtin: false, mode: "ask", agent: "", servers: "", storage: "full", ephemeral: false };
 
 const modes: { mode: Mode; what: string }[] = [
 	{ mode: "ask", what: "Edits and commands ask you first." },
@@ -24,11 +28,19 @@ const modes: { mode: Mode; what: string }[] = [
 	{ mode: "read", what: "Only reads run. All other calls are denied." },
 ];
 
+const storages: { storage: Storage; what: string }[] = [
+	{ storage: "full", what: "all of it" },
+	{ storage: "opaque", what: "only what the vendor wants back, without its text" },
+	{ storage: "none", what: "nothing" },
+];
+
 /** What the setup needs from the page. */
 export interface Shown {
 	/** The visible session; undefined: a new one is being prepared. */
 	session(): Info | undefined;
 	folders(): string[];
+	/** What a new session can keep of its model's thinking. */
+	storages(): readonly Storage[];
 }
 
 /** SetupControl chooses folder, tools, agent and MCP servers of a new session, and shows those of the visible one. */
@@ -43,13 +55,15 @@ export class SetupControl {
 
 	/** The params of session/new. */
 	params(): NewSession {
-		const { cwd, builtin, agent } = this.draft;
+		const { cwd, builtin, agent, storage, ephemeral } = this.draft;
 		const may = this.client.daemon?.capabilities;
 		const servers = may?.mcp_servers ? readServers(this.draft.servers) : [];
 		return {
 			...(cwd && { cwd }),
 			...(cwd && may?.builtin_tools && { tools: builtin ? ("builtin" as const) : [] }),
 			...(agent && { agent }),
+			...(storage !== "full" && { thinking_storage: storage }),
+			...(ephemeral && { ephemeral }),
 			...(servers.length > 0 && { mcp_servers: servers }),
 		};
 	}
@@ -82,17 +96,22 @@ export class SetupControl {
 			by.set(host, [...(by.get(host) ?? []), t.name]);
 		}
 		const rows = [...by].flatMap(([host, names]) => [h("dt", {}, host), h("dd", {}, names.join(", "))]);
+		const files = (s.project_instructions ?? []).map((f) => h("div", {}, f.path, " ", h("small", {}, `${count(f.bytes)} bytes${f.cut ? ", the rest is cut off" : ""}`)));
+		const storage = storages.find((k) => k.storage === (s.thinking_storage ?? "full"));
 		const box = h("div", {}, h("dl", { class: "pairs" },
 			h("dt", {}, "Folder"), h("dd", {}, s.cwd || "none"),
 			...(s.agent ? [h("dt", {}, "Agent"), h("dd", {}, s.agent)] : []),
-			...(rows.length > 0 ? rows : [h("dt", {}, "Tools"), h("dd", {}, "none")])));
+			...(rows.length > 0 ? rows : [h("dt", {}, "Tools"), h("dd", {}, "none")]),
+			...(tools.some((t) => t.host === "builtin") ? [h("dt", {}, "Instructions"), h("dd", {}, ...(files.length > 0 ? files : ["none of the project"]))] : []),
+			h("dt", {}, "Kept of thinking"), h("dd", {}, storage?.what ?? s.thinking_storage ?? ""),
+			...(s.ephemeral ? [h("dt", {}, "Kept of the session"), h("dd", {}, "nothing: it is in memory only, and ends with the daemon")] : [])));
 		if (tools.length > 0) {
 			box.append(this.modes(s.tool_mode ?? "ask", async (mode) => {
 				await this.client.call("session/update", { session_id: s.session_id, tool_mode: mode });
 				say(`Tool mode ${mode}`);
 			}));
 		}
-		box.append(h("p", { class: "fine" }, "Folder and tools are fixed when a session is created."));
+		box.append(h("p", { class: "fine" }, "Apart from the tool mode, all of this is fixed when a session is created."));
 		return box;
 	}
 
@@ -112,6 +131,9 @@ export class SetupControl {
 		const agent = h("select", { onchange: () => set({ agent: agent.value }) }, h("option", { value: "" }, "none"), ...agents.map((a) => h("option", { value: a.agent, selected: a.agent === this.draft.agent }, a.agent)));
 		const servers = h("textarea", { rows: 2, spellcheck: "false", placeholder: "files mcp-server-filesystem /home/me\nweb https://tools.example.com/mcp", oninput: () => set({ servers: servers.value }) });
 		servers.value = this.draft.servers;
+		const allowed = this.shown.storages();
+		const storage = h("select", { onchange: () => set({ storage: storage.value as Storage }) }, ...storages.map((k) => h("option", { value: k.storage, selected: k.storage === this.draft.storage, disabled: !allowed.includes(k.storage) }, `${k.storage}: ${k.what}${allowed.includes(k.storage) ? "" : " (not with this model)"}`)));
+		const ephemeral = h("input", { type: "checkbox", checked: this.draft.ephemeral, onchange: () => set({ ephemeral: ephemeral.checked }) });
 		const form = h("form", { class: "setup", onsubmit: (e) => {
 			e.preventDefault();
 			closePopover();
@@ -122,6 +144,8 @@ export class SetupControl {
 			this.modes(this.draft.mode, (mode) => set({ mode })),
 			...(agents.length > 0 ? [h("label", {}, h("span", {}, "Agent"), agent)] : []),
 			...(may?.mcp_servers ? [h("label", {}, h("span", {}, "MCP servers, one on each line"), servers)] : [h("p", { class: "fine" }, "MCP servers come from the daemon's config. Pages may not add others, unless it has mcp_from_clients = true under [serve].")]),
+			h("label", {}, h("span", {}, "Keep of the thinking"), storage),
+			h("label", { class: "check" }, ephemeral, h("span", {}, "In memory only: the session ends with the daemon")),
 			h("div", { class: "acts" }, h("button", { class: "btn main", type: "submit" }, "Done"), button("No folder, no tools", "quiet", () => {
 				set({ ...none });
 				closePopover();
@@ -144,12 +168,12 @@ function short(path: string): string {
 
 function inEffect(s: Info): string[] {
 	const tools = s.tools?.length ?? 0;
-	return [s.cwd && short(s.cwd), s.agent, tools > 0 && (tools === 1 ? "1 tool" : `${tools} tools`), tools > 0 && (s.tool_mode ?? "ask") !== "ask" && `mode ${s.tool_mode}`].filter((w): w is string => Boolean(w));
+	return [s.cwd && short(s.cwd), s.agent, tools > 0 && (tools === 1 ? "1 tool" : `${tools} tools`), tools > 0 && (s.tool_mode ?? "ask") !== "ask" && `mode ${s.tool_mode}`, (s.thinking_storage ?? "full") !== "full" && `thinking: ${s.thinking_storage}`, s.ephemeral && "in memory"].filter((w): w is string => Boolean(w));
 }
 
 function planned(d: Setup, may: boolean): string[] {
 	const tools = d.cwd !== "" && d.builtin && may;
-	return [d.cwd && short(d.cwd), d.agent, tools && "tools", tools && d.mode !== "ask" && `mode ${d.mode}`].filter((w): w is string => Boolean(w));
+	return [d.cwd && short(d.cwd), d.agent, tools && "tools", tools && d.mode !== "ask" && `mode ${d.mode}`, d.storage !== "full" && `thinking: ${d.storage}`, d.ephemeral && "in memory"].filter((w): w is string => Boolean(w));
 }
 
 /** Servers as people write them: a name, then an address or a command. */

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 export class Step {
 	readonly el: HTMLDetailsElement;
 	readonly name = h("span", { class: "name" });
-	readonly gist = h("span", { class: "gist" });
+	readonly gist = h("span", { class: "gist", dir: "auto" });
 	readonly facts = h("span", { class: "facts" });
 	readonly body = h("div", { class: "body" });
 	touched = false;
@@ -27,6 +27,6 @@ export class Step {
 /** A line on the rail without content. */
 export function note(kind: string, name: string, text: string, ...facts: string[]): HTMLElement {
 	return h("div", { class: `step ${kind}` },
-		h("p", { class: "head" }, h("span", { class: "name" }, name), h("span", { class: "gist" }, text),
+		h("p", { class: "head" }, h("span", { class: "name" }, name), h("span", { class: "gist", dir: "auto" }, text),
 			h("span", { class: "facts" }, ...facts.map((f) => h("span", { class: "kind" }, f)))));
 }

@@ -27,3 +27,16 @@ export function onKept(name: string, changed: (value: string | undefined) => voi
 		if (event.key === `thinkd.${name}`) changed(event.newValue ?? undefined);
 	});
 }
+
+/** The name of this tab. A tab that is loaded again is another one. */
+export const tab = `${Date.now()}-${Math.random()}`;
+
+// Without locks, as on a page from the network without TLS, each tab counts as gone.
+const locks: LockManager | undefined = "locks" in navigator ? navigator.locks : undefined;
+void locks?.request(`thinkd.tab.${tab}`, () => new Promise<never>(() => {}));
+
+/** Calls back when a tab has ended. */
+export function whenGone(other: string, then: () => void): void {
+	if (locks) void locks.request(`thinkd.tab.${other}`, then);
+	else then();
+}

@@ -1,9 +1,12 @@
 import type { Client, Methods } from "../../clients/typescript/src/index.js";
 import { button, h, say } from "./dom.js";
 import { save } from "./markdown.js";
-import { closePopover, popover } from "./popover.js";
+import { arrows, closePopover, popover } from "./popover.js";
 
 export type Listed = Methods["session/list"]["result"]["sessions"][number];
+
+/** What of a session its menu needs. */
+export type Entry = Pick<Listed, "session_id" | "title" | "pinned" | "archived">;
 
 type Order = Pick<Methods["session/update"]["params"], "archived" | "pinned">;
 
@@ -11,23 +14,23 @@ type Order = Pick<Methods["session/update"]["params"], "archived" | "pinned">;
 export class Tidy {
 	constructor(private readonly client: Client) {}
 
-	async set(list: Listed[], order: Order): Promise<void> {
+	async set(list: Entry[], order: Order): Promise<void> {
 		for (const { session_id } of list) await this.client.call("session/update", { session_id, ...order });
 		const what = order.archived !== undefined ? (order.archived ? "archived" : "back in the list") : order.pinned ? "pinned" : "no longer pinned";
 		say(`${number(list)} ${what}`);
 	}
 
-	async rename(s: Listed, title: string): Promise<void> {
+	async rename(s: Entry, title: string): Promise<void> {
 		await this.client.call("session/update", { session_id: s.session_id, title });
 	}
 
-	async remove(list: Listed[]): Promise<void> {
+	async remove(list: Entry[]): Promise<void> {
 		for (const { session_id } of list) await this.client.call("session/delete", { session_id });
 		say(`${number(list)} deleted`);
 	}
 
 	/** Saves sessions in one file: as Markdown, or as JSON lines, each session before its messages. */
-	async export(list: Listed[], format: "markdown" | "json"): Promise<void> {
+	async export(list: Entry[], format: "markdown" | "json"): Promise<void> {
 		const parts: string[] = [];
 		for (const { session_id } of list) {
 			let cursor: string | undefined;
@@ -43,8 +46,8 @@ export class Tidy {
 		say(`${number(list)} exported`);
 	}
 
-	/** The menu of one session in a list. */
-	menu(from: HTMLElement, s: Listed, done: () => void): void {
+	/** The menu of one session, with rows for what else its place offers. */
+	menu(from: HTMLElement, s: Entry, done: () => void, more: { label: string; act(): void }[] = []): void {
 		const box = h("div", { class: "ways" });
 		const trouble = h("p", { class: "warnline", role: "alert", hidden: true });
 		const run = (what: Promise<void>) => void what.then(() => {
@@ -54,8 +57,8 @@ export class Tidy {
 			trouble.textContent = error.message;
 			trouble.hidden = false;
 		});
-		const row = (label: string, act: () => void) => h("button", { class: "opt", type: "button", onclick: act }, h("b", {}, label));
-		const title = h("input", { type: "text", "aria-label": "Title", maxlength: 200 });
+		const row = (label: string, act: () => void, kind = "") => h("button", { class: `opt ${kind}`, type: "button", onclick: act }, h("b", {}, label));
+		const title = h("input", { type: "text", "aria-label": "Title", dir: "auto", maxlength: 200 });
 		title.value = s.title;
 		box.append(
 			h("form", { class: "field", onsubmit: (event) => {
@@ -66,12 +69,17 @@ export class Tidy {
 			row(s.archived ? "Bring back from the archive" : "Archive", () => run(this.set([s], { archived: !s.archived }))),
 			row("Export as Markdown", () => run(this.export([s], "markdown"))),
 			row("Export as JSON", () => run(this.export([s], "json"))),
+			...more.map(({ label, act }) => row(label, () => {
+				closePopover();
+				act();
+			})),
 			row("Delete…", () => {
 				const keep = button("Cancel", "", () => closePopover());
 				box.replaceChildren(h("p", {}, "It is deleted permanently."), h("div", { class: "acts" }, keep, button("Delete", "quiet bad", () => run(this.remove([s])))), trouble);
 				keep.focus();
-			}),
+			}, "bad"),
 			trouble);
+		arrows(box);
 		popover(from, s.title || "Untitled", box, "small");
 	}
 }

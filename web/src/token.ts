@@ -28,9 +28,11 @@ export async function logIn(token: string): Promise<void> {
 	keep(name, secure && response.ok ? inCookie : token);
 }
 
+let loggingOut: Promise<unknown> = Promise.resolve();
+
 /** Ends the access of all tabs of this browser. */
 export async function logOut(): Promise<void> {
-	if (kept(name) === inCookie) await fetch("/logout", { method: "POST" });
+	if (kept(name) === inCookie) await (loggingOut = fetch("/logout", { method: "POST" }));
 	keep(name, undefined);
 }
 
@@ -39,9 +41,12 @@ export function forget(): void {
 	keep(name, undefined);
 }
 
-/** Calls back when another tab has logged out, or in. */
-export function onAccess(changed: (has: boolean) => void): void {
-	onKept(name, (value) => changed(value !== undefined));
+/**
+ * Calls back when another tab has logged out, or in. The connections of all tabs end before the one that logs out has the answer, which
+ * removes the cookie: it calls back after that, because a page that reloads gives its requests up.
+ */
+export function onAccess(changed: () => void): void {
+	onKept(name, () => void loggingOut.then(changed, changed));
 }
 
 /** Whether the daemon refuses this access, and not only the connection: a browser hides from a page why a WebSocket failed. */

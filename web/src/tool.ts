@@ -96,7 +96,7 @@ export class Tool {
 		this.denied = p.action === "deny";
 		const by = p.by === "client" ? p.client || "a client" : (unanswered[p.by] ?? p.by);
 		const note = h("p", { class: "note" }, `${this.denied ? "Denied" : "Allowed once"}, by: ${by}`);
-		if (p.grant) note.replaceChildren(`Allowed, by: ${by}. Until the session ends: `, ...coded(p.grant.text));
+		if (p.grant) note.replaceChildren(`${this.denied ? "Denied" : "Allowed"}, by: ${by}. Until the session ends: `, ...coded(p.grant.text));
 		el.replaceWith(note);
 		if (this.cards.size === 0) this.step.el.classList.remove("warn");
 		say(note.textContent ?? "");

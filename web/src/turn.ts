@@ -1,11 +1,11 @@
-import type { Block, Message, Notifications, Step } from "../../clients/typescript/src/index.js";
+import type { Block, Error as Failure, Message, Notifications, Step } from "../../clients/typescript/src/index.js";
 import { Answer } from "./answer.js";
 import { fileView } from "./attach.js";
 import type { Question, Ruling } from "./approval.js";
 import { branchLine, editForm, type Branches } from "./branch.js";
 import { copy, h, iconButton, say } from "./dom.js";
 import { fellBack, type Fell } from "./fell.js";
-import { troubleCard, type Ways } from "./failure.js";
+import { troubleCard, type Trouble, type Ways } from "./failure.js";
 import { twiceASecond } from "./frames.js";
 import { chip, type Reasoning } from "./levels.js";
 import { Parked, type Wait, type Ways as ParkedWays } from "./parked.js";
@@ -13,7 +13,7 @@ import { note } from "./step.js";
 import { Thought } from "./thought.js";
 import { Tool } from "./tool.js";
 import { Offer, type Preview } from "./unfinished.js";
-import { clock, count, duration, money, notices, payerText } from "./words.js";
+import { fileSize, clock, count, duration, money, notices, payerText } from "./words.js";
 
 type Params<M extends keyof Notifications> = Notifications[M];
 type View = Thought | Answer;
@@ -27,6 +27,10 @@ export interface Acts extends Ways {
 	nameOf(model: { provider: string; id: string }): string;
 	fork(messageId: string): void;
 	again(content: Block[]): void;
+	/** Sends the next prompt to the first choice again. */
+	goBack(model: Fell["from"]): void;
+	/** Offers ways to ask the prompt of a turn again. */
+	ways(turnId: string, content: Block[], from: HTMLElement): void;
 	/** Sends another prompt in place of one, in a fork. */
 	edit(turnId: string, content: Block[]): Promise<void>;
 	continue(): Promise<void>;
@@ -64,15 +68,17 @@ export class Turn {
 	private content: Block[] = [];
 	private promptId = "";
 	private line: HTMLElement | undefined; // of branches
+	private editing = false; // a form is in the prompt's place, and no update replaces it
 	private lastMessage = "";
 	private model: { provider: string; id: string } | undefined;
 	private first: { provider: string; id: string } | undefined; // that was asked for, if the turn went on with another model
 	private level = h("span", {});
 	private payer: Payer | undefined;
-	private failed = false; // a card says why, and offers to ask again
+	private trouble: Trouble | undefined; // why the turn failed, and an offer to ask again
 	private retrying: Retry | undefined;
 	private wait: Parked | undefined;
 	private readonly falls = new Set<number>(); // when the model changed
+	private readonly waits = new Set<number>(); // when the turn was parked
 	private other = false; // another model than that answered, at least once
 	private readonly name = h("h2", {});
 	private readonly servedBy = h("span", { class: "served", hidden: true });
@@ -85,7 +91,7 @@ export class Turn {
 	prompt(content: Block[], waits: boolean, id = ""): void {
 		this.content = content;
 		this.promptId = id;
-		this.fill(this.said, content);
+		if (!this.editing) this.fill(this.said, content);
 		this.el.hidden = waits;
 	}
 
@@ -109,7 +115,11 @@ export class Turn {
 	/** The prompt can be edited in its place. What it has besides text stays. */
 	private edit(): void {
 		const rest = this.content.filter((b) => b.type !== "text");
-		const done = () => this.fill(this.said, this.content);
+		const done = () => {
+			this.editing = false;
+			this.fill(this.said, this.content);
+		};
+		this.editing = true;
 		const form = editForm(this.asked(), (text) => this.acts.edit(this.id, [...rest, { type: "text", text }]), done);
 		this.said.replaceChildren(...rest.map((b) => shown(b)), form);
 		form.querySelector("textarea")?.focus();
@@ -146,8 +156,13 @@ export class Turn {
 			paid: this.payer?.kind !== "local" && this.payer?.kind !== "plan",
 			preview: () => this.acts.preview(model),
 			continue: () => this.acts.continue(),
-			again: content.length > 0 && !this.failed ? () => this.acts.again(content) : undefined,
+			again: content.length > 0 && !this.trouble ? () => this.acts.again(content) : undefined,
 		} : undefined);
+	}
+
+	/** Shows what to do about a failure, or no longer: it is for the last turn. */
+	offerHelp(on: boolean): void {
+		if (this.trouble) this.trouble.card.hidden = !on;
 	}
 
 	private fill(said: HTMLElement, content: Block[]): void {
@@ -156,13 +171,16 @@ export class Turn {
 	}
 
 	start(model: { provider: string; id: string }, reasoning: Reasoning, payer: Payer | undefined, ts?: number): void {
-		this.model = model;
 		this.payer = payer;
 		if (ts) this.began = ts;
-		const name = this.acts.nameOf(model);
-		this.name.textContent = name;
+		this.head(model, chip(reasoning, this.acts.nameOf(model)), ts);
 		if (payer) this.name.title = `${model.provider}, ${payerText(payer)}`;
-		this.by.replaceChildren(this.name, (this.level = chip(reasoning, name)), this.servedBy, ...(ts ? [h("time", {}, clock(ts))] : []));
+	}
+
+	private head(model: { provider: string; id: string }, level: HTMLElement, ts?: number): void {
+		this.model = model;
+		this.name.textContent = this.acts.nameOf(model);
+		this.by.replaceChildren(this.name, (this.level = level), this.servedBy, ...(ts ? [h("time", {}, clock(ts))] : []));
 		this.by.hidden = this.el.hidden = false;
 	}
 
@@ -215,7 +233,7 @@ export class Turn {
 
 	/** The history has the data. */
 	mediaEnd(p: Params<"media_end">): void {
-		this.made(p.message_id, p.block).replaceChildren(`[${p.mime_type}, ${p.size} bytes]`);
+		this.made(p.message_id, p.block).replaceChildren(`[${p.mime_type}, ${fileSize(p.size)}]`);
 		void this.acts.media(p.message_id, p.block).then((b) => {
 			if (b) this.made(p.message_id, p.block).replaceChildren(shown(b, "Image of the answer"));
 		});
@@ -232,6 +250,7 @@ export class Turn {
 	/** The turn waits between two steps. A later attempt of the same wait has the same card. */
 	parked(w: Wait, live: boolean): void {
 		this.retrying?.done("Did not start again");
+		this.waits.add(w.since);
 		if (!this.wait?.goesOn(w)) this.wait = new Parked(() => this.model?.provider ?? "the provider", this.acts.parked(this.id));
 		this.wait.show(w, live);
 		this.rail().append(this.wait.el);
@@ -251,6 +270,8 @@ export class Turn {
 			this.wait.done(how, ts);
 			return;
 		}
+		if (this.waits.has(parked.since)) return; // an earlier wait: the whole state can come again
+		this.waits.add(parked.since);
 		this.wait = new Parked(() => this.model?.provider ?? "the provider", this.acts.parked(this.id));
 		this.wait.past(parked, how, ts);
 		this.rail().append(this.wait.el);
@@ -288,7 +309,10 @@ export class Turn {
 	message(m: Message): void {
 		if (m.role === "user" && !m.content.some((b) => b.type === "tool_result")) {
 			if (m.into) this.steered(m.content);
-			else this.prompt(m.content, m.queued === true, m.id);
+			else {
+				this.began ||= m.ts ?? 0; // a snapshot has no turn_start
+				this.prompt(m.content, m.queued === true, m.id);
+			}
 			return;
 		}
 		if (m.model && m.reasoning && this.by.hidden) this.start(m.model, m.reasoning, m.payer, m.ts);
@@ -377,7 +401,7 @@ export class Turn {
 		this.servedBy.textContent = `not ${first}`;
 		this.servedBy.title = `${first} was asked for`;
 		this.servedBy.hidden = !this.other;
-		this.rail().append(fellBack(p, live, (m) => this.acts.nameOf(m)));
+		this.rail().append(fellBack(p, live, (m) => this.acts.nameOf(m), () => this.acts.goBack(p.from)));
 	}
 
 	converted(p: Params<"thinking_converted">): void {
@@ -402,8 +426,7 @@ export class Turn {
 			this.foot.hidden = false;
 			return true;
 		}
-		this.failed = p.error !== undefined;
-		if (p.error) this.rail().append(troubleCard(p.error, this.model?.provider ?? "", this.content, this.acts));
+		if (p.error) this.fails(p.error, true);
 		else if (p.stop_reason === "interrupted") this.interrupted();
 		const facts: string[] = [duration(p.duration_ms)];
 		if (p.usage.output_tokens) facts.push(`${p.usage.estimated ? "~" : ""}${count(p.usage.output_tokens)} out`);
@@ -418,17 +441,24 @@ export class Turn {
 		return !this.model && p.stop_reason === "end_turn";
 	}
 
-	/** Ends the turn from the history: with its last message. */
-	endOf(m: Message): void {
+	private fails(error: Failure, live: boolean): void {
+		this.trouble = troubleCard(error, this.model?.provider ?? "", this.content, this.acts, live);
+		this.rail().append(this.trouble.el);
+	}
+
+	/** Ends the turn from the history: with the last message of its model, if it has one, and with how the turn ended, if not as usual. */
+	endOf(m: Message | undefined, end: Message["turn_end"]): void {
 		this.over = true;
+		if (end?.model && this.by.hidden) this.head(end.model, h("span", { class: "chip" }, end.model.thinking_level), this.began || undefined);
 		this.wait?.done("the turn ended");
 		for (const t of this.tools.values()) t.cut();
-		if (m.incomplete === "interrupted") this.interrupted();
+		if (end?.error) this.fails(end.error, false);
+		else if ((end?.stop_reason ?? m?.incomplete) === "interrupted") this.interrupted();
 		const facts: string[] = [];
 		if (this.times.think) facts.push(`thought for ${duration(this.times.think)}`);
-		if (m.usage?.output_tokens) facts.push(`${m.usage.estimated ? "~" : ""}${count(m.usage.output_tokens)} out`);
-		if (m.usage?.cost) facts.push(money(m.usage.cost));
-		this.finish(m.incomplete || m.stop_reason || "end_turn", undefined, facts, undefined);
+		if (m?.usage?.output_tokens) facts.push(`${m.usage.estimated ? "~" : ""}${count(m.usage.output_tokens)} out`);
+		if (m?.usage?.cost) facts.push(money(m.usage.cost));
+		this.finish(end?.stop_reason || m?.incomplete || m?.stop_reason || "end_turn", end?.limit, facts, undefined);
 	}
 
 	private interrupted(): void {
@@ -445,9 +475,16 @@ export class Turn {
 			h("span", { class: "acts" }, ...(this.promptId ? [this.pinButton()] : []), copier,
 				...(this.lastMessage ? [iconButton("fork", "Fork from here", () => this.acts.fork(this.lastMessage))] : []),
 				...(this.promptId && this.content.length ? [iconButton("pen", "Edit the prompt", () => this.edit())] : []),
-				...(this.content.length ? [iconButton("redo", "Ask again", () => this.acts.again(this.content))] : [])),
+				...(this.content.length ? [this.againButton()] : [])),
 		);
 		this.foot.hidden = false;
+	}
+
+	private againButton(): HTMLElement {
+		const again = iconButton("redo", "Ask again", () => this.acts.ways(this.id, this.content, again));
+		again.setAttribute("aria-haspopup", "dialog");
+		again.setAttribute("aria-expanded", "false");
+		return again;
 	}
 
 	private pinButton(): HTMLElement {
@@ -464,8 +501,9 @@ export class Turn {
 		return pin;
 	}
 
-	/** How the seconds were spent. */
-	private ribbon(ms: number): HTMLElement {
+	/** How the seconds were spent; undefined: there were none. */
+	private ribbon(ms: number): HTMLElement | undefined {
+		if (ms <= 0) return undefined;
 		const { think, tool } = this.times;
 		const rest = Math.max(ms - think - tool, 0);
 		const e = h("span", { class: "ribbon", role: "img", "aria-label": `${duration(think)} thinking, ${duration(tool)} tools, ${duration(rest)} answer and waiting` });

@@ -43,6 +43,7 @@ export class Offer {
 			if (error instanceof RpcError) return; // the daemon would refuse to continue
 		}
 		if (!this.on) return;
+		if (preview?.parts.length === 0 && !turn.again) return; // the card of the failure offers to ask again, which is the same
 		this.el.replaceChildren(...this.content(turn, preview));
 		this.el.hidden = false;
 	}

@@ -9,6 +9,14 @@ export function duration(ms: number): string {
 	return `${Math.floor(min / 60)} h ${String(min % 60).padStart(2, "0")} min`;
 }
 
+/** How many grants and denials stand until the session ends; empty if there are none. */
+export function standing(list: { deny?: boolean }[]): string {
+	const denials = list.filter((g) => g.deny).length;
+	const grants = list.length - denials;
+	const parts = [grants && (grants === 1 ? "1 grant" : `${grants} grants`), denials && (denials === 1 ? "1 denial" : `${denials} denials`)];
+	return parts.filter(Boolean).join(", ");
+}
+
 export function count(n: number): string {
 	return n.toLocaleString("en-US");
 }
@@ -17,6 +25,12 @@ export function short(n: number): string {
 	if (n < 1000) return String(n);
 	if (n < 1_000_000) return `${trim(n / 1000)}k`;
 	return `${trim(n / 1_000_000)}M`;
+}
+
+/** A number of bytes. */
+export function fileSize(n: number): string {
+	const bytes = Math.round(n);
+	return bytes < 1000 ? `${bytes} ${bytes === 1 ? "byte" : "bytes"}` : `${short(bytes).slice(0, -1)} ${bytes < 1_000_000 ? "kB" : "MB"}`;
 }
 
 function trim(n: number): string {

@@ -1,20 +1,15 @@
 // What answers have besides text: an image, and pages that the text refers to.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
-import { ask, browser, look, open, serve, shot, vendor } from "./harness.mjs";
+import { ask, browser, drawn, hold, look, open, serve, shot, vendor } from "./harness.mjs";
 
 let chrome;
 let daemon;
 let model;
 before(async () => {
-	model = await vendor((prompt) => (prompt.includes("One of these") ? { thinking: ["The second."], text: Array(2000).fill("later "), pause: 50 } : { text: ["So."] }));
+	model = await vendor((prompt) => (prompt.includes("One of these") ? { thinking: ["The second."], text: [...Array(100).fill("later "), hold().until] } : { text: ["So."] }));
 	[chrome, daemon] = await Promise.all([browser(), serve({ config: 'model = "sim/gemini"\n', env: model.env })]);
-});
-after(async () => {
-	await chrome.close();
-	await daemon.close();
-	await model.close();
 });
 
 /** The image is drawn, and the sources are links to the pages, each once, and ask for nothing by themselves. */
@@ -53,12 +48,12 @@ test("an answer of another model is marked, live and from the history", async ()
 	const chip = page.locator(".turn .by .served.clamp");
 	for (const how of ["live", "from the history"]) {
 		await chip.waitFor();
-		assert.match(await chip.innerText(), /^not .*Gemini/, how);
-		assert.equal(await page.locator(".turn .by h2").innerText(), "small-0", `${how}: the model that answered is the heading`);
+		assert.match(await drawn(chip), /^not .*Gemini/, how);
+		assert.equal(await drawn(page.locator(".turn .by h2")), "small-0", `${how}: the model that answered is the heading`);
 		assert.match(await chip.getAttribute("title"), /^gemini was asked for; answered by ./, how);
 		if (how === "live") {
 			await page.locator(".step.warn", { hasText: "Another model answers" }).waitFor(); // the notice
-			await look(page, "another-model", true);
+			await look(page, "another-model");
 			await page.reload();
 		}
 	}
@@ -79,8 +74,8 @@ test("an answer that was cut off offers to continue, live and from the history",
 	await more.click();
 	await card.locator(".parts", { hasText: "text: kept" }).waitFor();
 	assert.equal(await more.getAttribute("aria-expanded"), "true");
-	assert.match(await card.innerText(), /Continue keeps 1 text, and asks for the rest\. The model reads ~\d+ tokens again/);
-	await look(page, "continue", true);
+	assert.match(await drawn(card), /Continue keeps 1 text, and asks for the rest\. The model reads ~\d+ tokens again/);
+	await look(page, "continue");
 	await card.getByRole("button", { name: "Continue", exact: true }).click();
 	await page.locator(".turn").nth(1).locator(".answer").waitFor();
 	await card.waitFor({ state: "hidden" });
@@ -102,7 +97,7 @@ test("a stopped answer of a paid model says what continuing keeps and costs", as
 	await page.click("#stop");
 	const card = page.locator(".card[aria-label=Continue]:visible");
 	await card.waitFor();
-	assert.match(await card.innerText(), /The answer was stopped\s+Continue keeps 1 thought, 1 text, and asks for the rest\. The model reads ~[\d,]+ tokens again: \$0\.0\d+ to \$0\.\d+\. The new text is extra\./);
+	assert.match(await drawn(card), /The answer was stopped\s+Continue keeps 1 thought, 1 text, and asks for the rest\. The model reads ~[\d,]+ tokens again: \$0\.0\d+ to \$0\.\d+\. The new text is extra\./);
 	await page.waitForFunction(() => {
 		const { scrollHeight, scrollTop, clientHeight } = document.querySelector("#scroll");
 		return scrollHeight - scrollTop - clientHeight < 2;
@@ -114,4 +109,34 @@ test("a stopped answer of a paid model says what continuing keeps and costs", as
 	page.check();
 	await page.context().close();
 	await rpc.close();
+});
+
+test("a turn that failed before any answer says why, live and from the history", async () => {
+	const page = await open(chrome, daemon.url);
+	await page.locator("textarea").first().fill("And this? [[sim: fault=auth pace=0]]");
+	await page.keyboard.press("Enter");
+	const failure = (n) => page.locator(".turn").nth(n).locator(".step.bad", { hasText: "The provider needs a key" });
+	const card = (n) => page.locator(".turn").nth(n).locator(".card.bad");
+	for (const place of ["live", "from the history"]) {
+		if (place !== "live") await page.reload();
+		await failure(0).waitFor();
+		await card(0).waitFor();
+		const text = await drawn(page.locator(".turn"));
+		assert.match(text, /Simulated Gemini\s+medium/, `${place}: which model it was`);
+		assert.match(text, /invalid|key/i, place);
+		assert.match(await drawn(page.locator(".turn .foot")), /^error/, place);
+		assert.ok(await page.getByLabel("Key for sim").isVisible(), place);
+	}
+	await look(page, "failure-history");
+	await page.fill("#in", "Once more. [[sim: fault=auth pace=0]]");
+	await page.press("#in", "Enter");
+	for (const place of ["live", "from the history"]) {
+		if (place !== "live") await page.reload();
+		await failure(1).waitFor();
+		await card(1).waitFor();
+		assert.ok(await failure(0).isVisible(), place);
+		assert.ok(!(await card(0).isVisible()), `${place}: what to do is offered for the last turn`);
+	}
+	page.check();
+	await page.context().close();
 });

@@ -1,23 +1,19 @@
 // Side questions, and messages that are added without a model call.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
-import { accessible, ask, browser, look, open, said, serve, shot } from "./harness.mjs";
+import { accessible, ask, browser, drawn, look, open, said, serve, shot } from "./harness.mjs";
 
 let chrome;
 let daemon;
 before(async () => {
 	[chrome, daemon] = await Promise.all([browser(), serve()]);
 });
-after(async () => {
-	await chrome.close();
-	await daemon.close();
-});
 
 test("a side question during a turn: answered, kept, dismissed, and nothing is recorded", async () => {
 	const page = await open(chrome, daemon.url);
 	await ask(page, "Which is later, March or May? [[sim: pace=0 thinking=5 text=20]]");
-	await page.fill("#in", "Count slowly. [[sim: thinking=4000 pace=20]]");
+	await page.fill("#in", "Count slowly. [[sim: thinking=4000 pace=5]]");
 	await page.press("#in", "Enter");
 	await page.locator(".step.think.live").waitFor();
 
@@ -27,13 +23,13 @@ test("a side question during a turn: answered, kept, dismissed, and nothing is r
 	await card.getByRole("button", { name: "Keep in a fork" }).waitFor();
 	assert.equal(await page.inputValue("#in"), "", "the text was taken");
 	assert.equal(await page.evaluate(() => document.activeElement.id), "in", "the focus stays in the composer");
-	assert.match(await card.innerText(), /Side question[\s\S]*What is before May\?[\s\S]*Thought[\s\S]*not recorded[\s\S]*% of the input was cached/);
-	assert.ok((await card.locator(".answer").innerText()).length > 20, "the answer");
+	assert.match(await drawn(card), /Side question[\s\S]*What is before May\?[\s\S]*Thought[\s\S]*not recorded[\s\S]*% of the input was cached/);
+	assert.ok((await drawn(card.locator(".answer"))).length > 20, "the answer");
 	assert.ok(await page.locator("#stop").isVisible(), "the turn still runs");
 	assert.equal(await page.innerText("#say"), "Side question answered");
 	await card.locator("summary").click();
 	await card.locator(".thought .line").first().waitFor();
-	await look(page, "aside", true);
+	await look(page, "aside");
 
 	// Kept: asked again in a fork of the turns that have ended.
 	const session = new URL(page.url()).hash;
@@ -76,12 +72,12 @@ test("side questions: stopped, refused, one after another", async () => {
 	await first.getByRole("button", { name: "Stop" }).click();
 	await first.getByText("stopped").waitFor();
 	assert.equal(await page.evaluate(() => document.activeElement.textContent), "Ask again", "the focus stays in the card");
-	assert.ok((await first.locator(".answer").innerText()).length > 0, "what came stays");
+	assert.ok((await drawn(first.locator(".answer"))).length > 0, "what came stays");
 
 	await side("Refused? [[sim: fault=overloaded times=1]]");
 	const second = page.locator(".aside").nth(1);
 	await second.getByRole("button", { name: "Ask again" }).waitFor();
-	assert.match(await second.locator(".warnline").innerText(), /./, "the reason");
+	assert.match(await drawn(second.locator(".warnline")), /./, "the reason");
 	await shot(page, "aside-refused");
 	await second.getByRole("button", { name: "Ask again" }).click();
 	await second.getByRole("button", { name: "Ask again" }).waitFor({ state: "hidden" });
@@ -100,8 +96,8 @@ test("a message without an answer, from the keyboard: at once, and behind a turn
 		await page.focus("#ways");
 		await page.keyboard.press("Enter");
 		await page.locator(".ways .opt").first().waitFor();
-		await page.keyboard.press("End");
-		for (let n = await page.locator(".ways .opt").count(); n > 1; n--) await page.keyboard.press("ArrowDown");
+		const at = await page.locator(".ways .opt").evaluateAll((all) => all.findIndex((way) => way.textContent.startsWith("Add without an answer")));
+		for (let n = 0; n < at; n++) await page.keyboard.press("ArrowDown");
 		await page.keyboard.press("Enter");
 	};
 	await add("The tests are in cart_test.go.");
@@ -109,12 +105,12 @@ test("a message without an answer, from the keyboard: at once, and behind a turn
 	assert.equal(await page.evaluate(() => document.activeElement.id), "in", "the focus is in the composer");
 	assert.equal(await page.locator(".by:visible").count(), 0, "no model was called");
 
-	await page.fill("#in", "Run them. [[sim: thinking=4000 pace=20]]");
+	await page.fill("#in", "Run them. [[sim: thinking=4000 pace=5]]");
 	await page.press("#in", "Enter");
 	await page.locator(".step.think.live").waitFor();
 	await page.fill("#in", "Not the slow ones.");
 	await page.click("#ways");
-	await look(page, "ways", true);
+	await look(page, "ways");
 	await page.keyboard.press("Escape");
 	assert.equal(await page.evaluate(() => document.activeElement.id), "ways", "the focus goes back");
 	await add("Not the slow ones.");

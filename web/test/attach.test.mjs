@@ -1,6 +1,6 @@
 // Images, PDFs and text files that go with a prompt.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
 import { browser, look, open, serve, vendor } from "./harness.mjs";
 
@@ -15,11 +15,6 @@ before(async () => {
 		return { text: ["Seen."] };
 	});
 	[chrome, daemon] = await Promise.all([browser(), serve({ env: model.env })]);
-});
-after(async () => {
-	await chrome.close();
-	await daemon.close();
-	await model.close();
 });
 
 const pdf = Buffer.from("%PDF-1.4\n%%EOF\n");
@@ -39,7 +34,8 @@ test("attach, paste and drop files", async () => {
 		await page.locator("#attached .warn", { hasText: `${name}.bin` }).waitFor();
 	}
 	assert.match(await page.innerText("#attached"), /paste\.bin\s+Not sent: only images, PDFs, sounds and text files can be attached/);
-	await look(page, "attach", true);
+	assert.match(await page.innerText("#attached"), /dot\.png\s+70 bytes/);
+	await look(page, "attach");
 	await page.fill("#in", "What is this?");
 	await page.press("#in", "Enter");
 	await page.locator(".foot:visible").waitFor();
@@ -56,7 +52,7 @@ test("attach, paste and drop files", async () => {
 		await page.locator(".said summary", { hasText: "notes.txt" }).click();
 		await page.locator(".said pre", { hasText: "The second is later." }).waitFor();
 	}
-	await look(page, "attached", true);
+	await look(page, "attached");
 
 	// A prompt may be files alone, and one that is asked again has them again.
 	await page.getByLabel("Files to attach").setInputFiles(files.slice(0, 1));
@@ -65,6 +61,7 @@ test("attach, paste and drop files", async () => {
 	await page.locator(".foot:visible").nth(1).waitFor();
 	assert.deepEqual(got.map((b) => b.type), ["image"]);
 	await page.getByRole("button", { name: "Ask again" }).first().click();
+	await page.locator(".pop .opt", { hasText: "As a new turn" }).click();
 	await page.locator(".foot:visible").nth(2).waitFor();
 	assert.deepEqual(got.map((b) => b.type), ["image", "document", "document", "text"]);
 	page.check();
@@ -77,15 +74,16 @@ test("files that the model does not take are refused before the prompt is sent",
 	await page.getByLabel("Files to attach").setInputFiles(files);
 	await page.locator("#attached li").nth(2).waitFor();
 	await page.click("#pick-model");
-	await page.locator("#models [data-id='sim/gpt-open']").click();
-	await page.locator("#levels [role=radio][data-level=low]").click();
+	await page.locator("#models summary").click();
+	await page.locator("#models .m[data-id='sim/gpt-open']").click();
+	await page.locator("#models [role=radio][data-level=low]").click();
 	await page.locator("#attached .warn").nth(1).waitFor();
 	const why = "Simulated GPT with open weights takes no";
 	assert.deepEqual(await page.locator("#attached .warn small").allInnerTexts(), [`${why} images`, `${why} PDFs`]);
 	await page.fill("#in", "What is this? [[sim: pace=0]]");
 	await page.press("#in", "Enter");
 	await page.locator("#trouble", { hasText: `dot.png: ${why} images. Remove the file or choose another model.` }).waitFor();
-	await look(page, "attach-refused", true);
+	await look(page, "attach-refused");
 	assert.equal(await page.locator(".turn").count(), 0);
 	await page.getByRole("button", { name: "Remove dot.png" }).click();
 	await page.getByRole("button", { name: "Remove plan.pdf" }).click();

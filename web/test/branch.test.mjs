@@ -1,6 +1,6 @@
 // A prompt that is edited goes on in a fork, and people walk through the branches.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
 import { ask, browser, look, open, said, serve, vendor } from "./harness.mjs";
 
@@ -10,11 +10,6 @@ let model;
 before(async () => {
 	model = await vendor((prompt) => ({ text: [`Answer to: ${prompt}`] }));
 	[chrome, daemon] = await Promise.all([browser(), serve({ env: model.env })]);
-});
-after(async () => {
-	await chrome.close();
-	await daemon.close();
-	await model.close();
 });
 
 const prompts = async (page) => (await said(page)).map((t) => t.said.replace(/^You: /, ""));
@@ -34,7 +29,7 @@ test("edit a prompt, and walk through the branches", async () => {
 	await ask(page, "Three");
 	const first = page.url();
 	await page.getByRole("button", { name: "Edit the prompt" }).nth(1).click();
-	await look(page, "branch-edit", true);
+	await look(page, "branch-edit");
 	await page.getByLabel("Edited prompt").press("Escape");
 	assert.deepEqual(await prompts(page), ["One", "Two", "Three"]);
 
@@ -44,7 +39,7 @@ test("edit a prompt, and walk through the branches", async () => {
 	await page.locator(".branches", { hasText: "2 / 2" }).waitFor();
 	await edit(page, 1, "Deux");
 	await page.locator(".branches", { hasText: "3 / 3" }).waitFor();
-	await look(page, "branches", true);
+	await look(page, "branches");
 	await page.fill("#in", "a draft of the third");
 
 	await page.getByRole("button", { name: "Previous branch" }).click();
@@ -74,10 +69,18 @@ test("edit a prompt, and walk through the branches", async () => {
 test("edit the first prompt", async () => {
 	const page = await open(chrome, daemon.url);
 	await ask(page, "Alpha");
+	// After a restart the page gets the whole state again. That does not replace a form.
+	await page.getByRole("button", { name: "Edit the prompt" }).click();
+	await page.getByLabel("Edited prompt").fill("Half a thought");
+	await daemon.restart();
+	await page.locator("#banner-text", { hasText: "Connected." }).waitFor();
+	assert.equal(await page.getByLabel("Edited prompt").inputValue(), "Half a thought");
+	await page.getByLabel("Edited prompt").press("Escape");
+	assert.deepEqual(await prompts(page), ["Alpha"]);
 	await edit(page, 0, "Beta");
 	assert.deepEqual(await prompts(page), ["Beta"]);
 	await page.locator(".branches", { hasText: "2 / 2" }).waitFor();
 	await page.locator("#title", { hasText: "Beta" }).waitFor();
-	page.check();
+	page.check(/WebSocket connection|ERR_CONNECTION/);
 	await page.context().close();
 });

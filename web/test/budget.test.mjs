@@ -1,18 +1,14 @@
 // Turns that ask before they spend: at the limit of a day, and before an expensive prompt into a cold session.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
-import { ask, browser, look, open, serve, vendor } from "./harness.mjs";
+import { ask, browser, drawn, look, open, serve, vendor } from "./harness.mjs";
 
 let chrome;
 let model;
 before(async () => {
 	model = await vendor(() => ({ thinking: ["Hm."], text: ["The second."] }));
 	chrome = await browser();
-});
-after(async () => {
-	await chrome.close();
-	await model.close();
 });
 
 const card = (page) => page.locator('.card[aria-label="Parked turn"]');
@@ -29,7 +25,7 @@ test("a turn at the limit of a day: how much is spent, over a reload, raised, an
 	const daemon = await serve({ config: "[limits]\nmax_day_cost = 0.05\n", env: model.env });
 	const page = await open(chrome, daemon.url);
 	await parks(page, "Which is later, March or May?");
-	assert.match(await card(page).innerText(), /Today’s budget of \$0\.05\d* has no room for the next step[\s\S]*The next step may cost up to \$0\.08/);
+	assert.match(await drawn(card(page)), /Today’s budget of \$0\.05\d* has no room for the next step[\s\S]*The next step may cost up to \$0\.08/);
 	assert.match(await card(page).locator("[role=img]").getAttribute("aria-label"), /of \$0\.05\d* spent/);
 	await look(page, "budget-day");
 	await page.reload();
@@ -38,11 +34,11 @@ test("a turn at the limit of a day: how much is spent, over a reload, raised, an
 	await page.locator(".foot:visible").waitFor();
 	assert.equal(await card(page).count(), 0);
 	const line = page.locator(".step", { hasText: "Asked you" });
-	const past = await line.innerText();
+	const past = await drawn(line);
 	assert.match(past, /^Asked you\s+from .* to .*, resumed by a client\s+budget$/);
 	await page.reload();
 	await line.waitFor();
-	assert.equal(await line.innerText(), past);
+	assert.equal(await drawn(line), past);
 	await ask(page, "And now?"); // the limit has room
 	page.check();
 	await page.context().close();
@@ -60,13 +56,13 @@ test("an expensive prompt into a cold session: the quote, compact first, send, e
 
 	await cool("anthropic/claude-sonnet-5");
 	await parks(page, "Sure?");
-	const text = await card(page).innerText();
+	const text = await drawn(card(page));
 	assert.match(text, /This prompt may cost up to \$[\d.]+/);
 	assert.match(text, /Turns\s+\d+[\s\S]*Prompt, tokens\s+~?\d+[\s\S]*Cost in 95 of 100 turns\s+\$[\d.]+ to \$[\d.]+[\s\S]*Compact first\s+\$/);
 	await look(page, "budget-prompt");
 	await page.reload();
 	await card(page).waitFor();
-	assert.equal(await card(page).innerText(), text);
+	assert.equal(await drawn(card(page)), text);
 	await click(page, /^Compact first: \$/);
 	await page.locator(".foot:visible").nth(2).waitFor();
 	assert.equal((await rpc.call("session/summaries", { session_id })).summaries.length, 1);

@@ -1,17 +1,16 @@
 // What a page for every day needs: a folder with tools, drafts, the theme, code and formulas as they are meant.
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
-import { ask, browser, look, open, serve, shot, vendor } from "./harness.mjs";
+import { ask, browser, drawn, folder, look, open, serve, vendor } from "./harness.mjs";
 
 let chrome;
 let daemon;
 let closed;
 let model;
-let folder;
+let dir;
 const markdown = [
 	"- [x] measured\n- [ ] decided\n\n",
 	"Euler: \\(e^{i\\pi} = -1\\), and\n\n\\[\\int_0^1 x^2\\,dx = \\frac13\\]\n\nIt costs $5 or $6.\n\n",
@@ -20,27 +19,36 @@ const markdown = [
 	"```kotlin\nfun main() = println(\"hello\")\n```\n\n",
 	"שלום עולם, this is right to left.\n",
 ];
+const mcpServer = `import { createInterface } from "node:readline";
+createInterface({ input: process.stdin }).on("line", (line) => {
+	const { id, method, params } = JSON.parse(line);
+	const answers = {
+		initialize: () => ({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "dates", version: "1" } }),
+		"tools/list": () => ({ tools: [{ name: "later", description: "The later date.", inputSchema: { type: "object" } }] }),
+	};
+	if (id === undefined) return;
+	const answer = answers[method];
+	console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(answer ? { result: answer() } : { error: { code: -32601, message: "unknown" } }) }));
+});
+`;
 before(async () => {
-	folder = await mkdtemp(join(tmpdir(), "thinkd-folder-"));
-	await writeFile(join(folder, "notes.txt"), "The second date is later.\n");
-	model = await vendor((prompt, messages) => (prompt.includes("notes") && messages.length === 1 ? { calls: [{ name: "read_file", input: { path: "notes.txt" } }] } : { text: markdown }));
-	[chrome, daemon, closed] = await Promise.all([browser(), serve({ config: "[tools]\nbuiltin = true\n", env: model.env }), serve()]);
+	dir = (await folder()).path;
+	await writeFile(join(dir, "notes.txt"), "The second date is later.\n");
+	await writeFile(join(dir, "AGENTS.md"), "Answer briefly.\n");
+	await writeFile(join(dir, "server.mjs"), mcpServer);
+	const plan = [{ content: "Read the notes", status: "completed" }, { content: "Compare both dates", status: "in_progress" }, { content: "Answer", status: "pending", priority: "high" }];
+	model = await vendor((prompt, messages) => (prompt.includes("notes") && messages.length === 1 ? { calls: [{ name: "read_file", input: { path: "notes.txt" } }, { name: "todo", input: { items: plan } }] } : { text: markdown }));
+	[chrome, daemon, closed] = await Promise.all([browser(), serve({ config: "[tools]\nbuiltin = true\nproject_instructions = \"all\"\n[serve]\nmcp_from_clients = true\n", env: model.env }), serve()]);
 });
-after(async () => {
-	await chrome.close();
-	await Promise.all([daemon.close(), closed.close()]);
-	await model.close();
-	await rm(folder, { recursive: true });
-});
-
 test("a session in a folder, with tools and a tool mode", async () => {
 	const page = await open(chrome, daemon.url);
 	await page.locator("#model-now", { hasText: "Claude Opus 5.5" }).waitFor(); // the default model is named
 	await page.click("#setup");
-	await page.getByLabel("Folder", { exact: true }).fill(folder);
+	await page.getByLabel("Folder", { exact: true }).fill(dir);
 	await page.getByLabel("Tools for files and commands in this folder").check();
 	await page.getByLabel(/^edit/).check();
-	await look(page, "setup", true);
+	await page.getByLabel("MCP servers, one on each line").fill(`calendar ${process.execPath} ${join(dir, "server.mjs")}`);
+	await look(page, "setup");
 	await page.getByRole("button", { name: "Done" }).click();
 	assert.match(await page.innerText("#setup"), /thinkd-folder-\w+ · tools · mode edit/);
 	await ask(page, "Read the notes");
@@ -48,17 +56,28 @@ test("a session in a folder, with tools and a tool mode", async () => {
 	assert.match(await page.innerText("#setup"), /thinkd-folder-\w+ · \d+ tools · mode edit/, "what is in effect");
 	await page.click("#setup");
 	const box = page.locator(".pop", { hasText: "Folder and tools" });
-	assert.match(await box.innerText(), /Built-in tools\s+.*read_file/);
+	const text = await drawn(box);
+	assert.match(text, /Built-in tools\s+.*read_file/);
+	assert.match(text, /MCP server calendar\s+\S*later\s/, "by the name that the user gave it");
+	assert.match(text, /Instructions\s+\S+AGENTS\.md 16 bytes[\s\S]*Kept of thinking\s+all of it/);
 	assert.ok(await box.getByLabel(/^edit/).isChecked());
 	await box.getByLabel(/^read/).check();
 	await page.waitForFunction(() => document.getElementById("setup-now").textContent.endsWith("mode read"));
-	await look(page, "setup-in-effect", true);
+	await look(page, "setup-in-effect");
 	await page.keyboard.press("Escape");
+
+	// What the model plans to do, also after a reload.
+	for (const reload of [false, true]) {
+		if (reload) await page.reload();
+		await page.locator("#plan summary", { hasText: "1 of 3 done · Compare both dates" }).click();
+		assert.match(await page.innerText("#plan ol"), /Read the notes\s+done\s+Compare both dates\s+in progress\s+Answer\s+to do, high priority/);
+	}
+	await look(page, "plan");
 
 	// A folder that is none is refused, and the text stays.
 	await page.click("#new");
 	await page.click("#setup");
-	await page.getByLabel("Folder", { exact: true }).fill(join(folder, "nowhere"));
+	await page.getByLabel("Folder", { exact: true }).fill(join(dir, "nowhere"));
 	await page.keyboard.press("Enter");
 	await page.fill("#in", "Hello?");
 	await page.press("#in", "Enter");
@@ -68,10 +87,32 @@ test("a session in a folder, with tools and a tool mode", async () => {
 	await page.context().close();
 });
 
+test("a session says what it keeps", async () => {
+	const page = await open(chrome, daemon.url);
+	await page.locator("#model-now", { hasText: "Claude Opus 5.5" }).waitFor();
+	await page.click("#setup");
+	await page.getByRole("button", { name: "No folder, no tools" }).click();
+	await page.click("#setup");
+	await page.getByLabel("Keep of the thinking").selectOption("opaque");
+	await page.getByLabel("In memory only: the session ends with the daemon").check();
+	await page.getByRole("button", { name: "Done" }).click();
+	await ask(page, "Hello");
+	assert.match(await page.innerText("#setup"), /thinking: opaque · in memory/);
+	await page.click("#setup");
+	assert.match(await page.innerText(".pop:visible"), /Kept of thinking\s+only what the vendor wants back, without its text\s+Kept of the session\s+nothing/);
+	await page.keyboard.press("Escape");
+	const rpc = await daemon.rpc();
+	const { session } = await rpc.call("session/state", { session_id: new URL(page.url()).hash.slice(2) });
+	assert.deepEqual([session.thinking_storage, session.ephemeral], ["opaque", true]);
+	await rpc.close();
+	page.check();
+	await page.context().close();
+});
+
 test("where tools are not allowed, the page says what allows them", async () => {
 	const page = await open(chrome, closed.url);
 	await page.click("#setup");
-	await page.getByLabel("Folder", { exact: true }).fill(folder);
+	await page.getByLabel("Folder", { exact: true }).fill(dir);
 	assert.ok(await page.getByLabel("Tools for files and commands in this folder").isDisabled());
 	assert.match(await page.innerText(".pop:visible"), /set builtin = true under \[tools\]/);
 	page.check();
@@ -116,29 +157,59 @@ test("each session has its own draft, also after a reload", async () => {
 
 test("a choice for the next turn only, in a new session", async () => {
 	const page = await open(chrome, daemon.url);
+	await page.locator("#model-now", { hasText: "Claude Opus 5.5" }).waitFor(); // the models are there: keys move among them
 	await page.click("#pick-model");
 	await page.fill("#find-model", "claude that always");
 	await page.keyboard.press("ArrowDown");
 	await page.keyboard.press("ArrowRight");
 	await page.click("text=Next turn only");
-	await page.locator("#levels [role=radio][data-level=low]").click();
+	await page.locator("#models [role=radio][data-level=low]").click();
 	assert.match(await page.innerText("#model-now"), /^Next turn: Simulated/);
 	await ask(page, "Once? [[sim: pace=0]]");
-	assert.match(await page.innerText(".by h2"), /Simulated Claude that always/);
+	assert.match(await drawn(page.locator(".by h2")), /Simulated Claude that always/);
 	assert.match(await page.innerText("#model-now"), /^Claude Opus 5\.5/, "the session has its own model");
 	page.check();
 	await page.context().close();
 });
 
-test("the picker lists available models first and simulators last, with price and window", async () => {
+test("the picker: available models first, simulators last, price and window, favourites, filters, all from the keyboard", async () => {
 	const page = await open(chrome, daemon.url);
 	await page.locator("#model-now", { hasText: "Claude Opus 5.5" }).waitFor();
 	await page.click("#pick-model");
-	const groups = await page.locator("#models [role=group]").evaluateAll((all) => all.map((g) => g.getAttribute("aria-label")));
-	assert.equal(groups[0], "anthropic");
-	assert.equal(groups.at(-1), "sim");
-	assert.match(await page.locator("#models [data-id='anthropic/claude-opus-5-5']").innerText(), /\$4\/20 · 1M/);
-	await look(page, "picker-figures", true);
+	const groups = () => page.locator("#models [role=group][aria-label]").evaluateAll((all) => all.map((g) => g.getAttribute("aria-label")));
+	assert.deepEqual(await groups(), ["anthropic"]);
+	assert.match(await drawn(page.locator("#models summary")), /^Simulators \d+, for tests without cost$/);
+	assert.match(await drawn(page.locator("#models .prow[data-id='anthropic/claude-opus-5-5']")), /4\.00 \/ 20\.00\s+1M[\s\S]*low[\s\S]*default: medium/);
+
+	// A favourite is listed first, also after a reload.
+	await page.locator(".prow[data-id='anthropic/claude-opus-4-6'] .star").click();
+	assert.deepEqual(await groups(), ["Favourites", "anthropic"]);
+	assert.equal(await page.evaluate(() => document.activeElement.ariaPressed), "true", "the focus stays");
+	await look(page, "picker-figures");
+	await page.reload();
+	await page.locator("#in:enabled").waitFor();
+	await page.click("#pick-model");
+	await page.locator("#models [role=group][aria-label=Favourites]").waitFor();
+
+	// Models that cannot be called are hidden, and say why when they are shown.
+	await page.getByRole("button", { name: /more are not available$/ }).click();
+	assert.match(await drawn(page.locator(".prow.off", { hasText: "GPT" }).first()), /no key/);
+	await look(page, "picker-all");
+	await page.getByRole("button", { name: "Reads images" }).click();
+	await page.getByRole("button", { name: "Available" }).click();
+
+	// From the keyboard: filter, down, right to the levels, Enter.
+	await page.focus("#find-model");
+	await page.keyboard.type("opus 4.6");
+	await page.keyboard.press("ArrowDown");
+	assert.equal(await page.evaluate(() => document.activeElement.dataset.id), "anthropic/claude-opus-4-6");
+	await page.keyboard.press("ArrowRight");
+	await page.keyboard.press("ArrowRight");
+	const level = await page.evaluate(() => document.activeElement.dataset.level);
+	await page.keyboard.press("Enter");
+	await page.locator("#picker").waitFor({ state: "hidden" });
+	assert.match(await page.innerText("#model-now"), /Opus 4\.6/);
+	assert.match(await page.innerText("#level-now"), new RegExp(level));
 	page.check();
 	await page.context().close();
 });
@@ -150,7 +221,7 @@ test("answers lose nothing: tasks, formulas, descriptions of images, whole words
 	assert.deepEqual(await answer.locator("li input").evaluateAll((all) => all.map((e) => [e.checked, e.disabled, e.getAttribute("aria-label")])), [[true, true, "Done"], [false, true, "To do"]]);
 	await answer.locator("math").nth(1).waitFor();
 	assert.equal(await answer.locator("math").count(), 2);
-	assert.match(await answer.innerText(), /It costs \$5 or \$6\./);
+	assert.match(await drawn(answer), /It costs \$5 or \$6\./);
 	assert.deepEqual(await answer.locator("a", { hasText: "A red square" }).evaluateAll((all) => all.map((a) => a.href)), ["https://example.com/red.png"]);
 	const broken = await answer.locator("td").first().evaluate((td) => {
 		const range = document.createRange();
@@ -164,11 +235,11 @@ test("answers lose nothing: tasks, formulas, descriptions of images, whole words
 	assert.equal(await answer.locator("pre").evaluate((p) => getComputedStyle(p).whiteSpace), "pre-wrap");
 	const [file] = await Promise.all([page.waitForEvent("download"), answer.getByRole("button", { name: "Download code" }).click()]);
 	assert.equal(file.suggestedFilename(), "code.kt");
-	const live = await page.innerText(".by time");
-	await look(page, "daily-answer", true);
+	const live = await drawn(page.locator(".by time"));
+	await look(page, "daily-answer");
 	await page.reload();
 	await page.locator(".by time").waitFor();
-	assert.match(await page.innerText(".by time"), /^\d\d:\d\d$/, `the time after a reload, live ${live}`);
+	assert.match(await drawn(page.locator(".by time")), /^\d\d:\d\d$/, `the time after a reload, live ${live}`);
 	page.check();
 	await page.context().close();
 });
@@ -192,6 +263,10 @@ test("providers and keys stay inside the window", async () => {
 			await page.keyboard.press("Escape");
 		}
 	}
+	await page.setViewportSize({ width: 1280, height: 800 });
+	await page.click("#keys");
+	await page.locator(".keypop").getByRole("button", { name: "Add a key" }).first().click();
+	await look(page, "keys");
 	page.check();
 	await page.context().close();
 });
@@ -202,9 +277,14 @@ test("a retry that is pending says so", async () => {
 	await page.press("#in", "Enter");
 	const line = page.locator(".step", { hasText: "retry" });
 	await line.locator(".name", { hasText: "Starts again" }).waitFor();
-	assert.match(await line.innerText(), /Attempt 2 in \d+ s/);
+	assert.match(await drawn(line), /Attempt 2 in \d+ s/);
 	await line.locator(".name", { hasText: "Started again" }).waitFor();
 	await page.locator(".foot:visible").waitFor();
+	await page.fill("#in", "And this? [[sim: fault=auth pace=0]]");
+	await page.press("#in", "Enter");
+	await page.getByRole("group", { name: "What you can do" }).getByLabel(/^Key for /).waitFor();
+	await look(page, "failure");
+	assert.equal(await page.getByRole("group", { name: "Continue" }).count(), 0, "one card is enough where nothing was said");
 	page.check();
 	await page.context().close();
 });
@@ -219,15 +299,15 @@ test("settings: theme, keys, agents, shortcuts", async () => {
 	await page.getByRole("button", { name: "Save" }).click();
 	await page.getByRole("button", { name: "Open reviewer" }).waitFor();
 	await look(page, "settings");
+	await page.keyboard.press("?");
+	await page.locator(".pop", { hasText: "Shortcuts" }).waitFor();
+	await look(page, "shortcuts");
+	await page.keyboard.press("Escape");
 	await page.getByLabel("Theme").selectOption("dark");
 	assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(20, 21, 23)");
 	await page.reload();
 	await page.getByText("For this browser only.").waitFor();
 	assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(20, 21, 23)", "after a reload too");
-	await page.keyboard.press("?");
-	await page.locator(".pop", { hasText: "Shortcuts" }).waitFor();
-	await shot(page, "shortcuts");
-	await page.keyboard.press("Escape");
 	await page.click("#new");
 	await page.locator("#hello").waitFor();
 	page.check();

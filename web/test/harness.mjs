@@ -1,5 +1,8 @@
 // What the browser tests share: the program, a browser, a stand-in for a vendor that says what it is told to, and a wire
-// that can be cut. $THINKD is the program. $SHOTS, if it is set, is a folder for screenshots.
+// that can be cut. $THINKD is the program. $SHOTS, if it is set, is a folder for screenshots. $THINKD_CERT and
+// $THINKD_KEY are the files of a certificate for 127.0.0.1.
+//
+// Everything that a story starts here ends with the story, whether it passes or not: a story needs no after() of its own.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,13 +12,57 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { after } from "node:test";
 
 import { chromium } from "playwright-core";
 
 const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--font-render-hinting=none"];
 
+const started = []; // promises of things with a close(), also of those that are still starting when another one has failed
+const children = new Set();
+after(async () => {
+	for (const starting of started.reverse()) {
+		const thing = await starting.catch(() => {}); // the story has reported it
+		await thing?.close().catch((error) => console.error("at the end of the story:", error));
+	}
+	setTimeout(() => {
+		console.error("the story has ended, and something goes on:", process.getActiveResourcesInfo().join(" "));
+		process.exit(1);
+	}, 30_000).unref(); // a story that passes has nothing left that this could wait for
+});
+process.once("SIGTERM", () => process.exit(1));
+process.on("exit", () => {
+	for (const child of children) child.kill("SIGKILL");
+});
+
+/** A function that starts something with a close(). It is closed once: by the story, or at its end. */
+const closing = (start) => (...args) => {
+	const starting = start(...args).then((thing) => {
+		const close = thing.close.bind(thing);
+		let closed;
+		thing.close = () => (closed ??= close());
+		return thing;
+	});
+	started.push(starting);
+	return starting;
+};
+
+/** Starts the program. `ended` is how it ended, once it has. */
+function program(args, options) {
+	const child = spawn(process.env.THINKD, args, options);
+	children.add(child);
+	child.ended = new Promise((resolve) => {
+		child.on("error", resolve); // it could not be started
+		child.on("exit", (code, signal) => {
+			children.delete(child);
+			resolve(new Error(`thinkd ${args.join(" ")} ended: ${signal ?? `status ${code}`}`));
+		});
+	});
+	return child;
+}
+
 /** Starts a browser. */
-export const browser = () => chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: flags });
+export const browser = closing(() => chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: flags }));
 
 /** A page that must not fail: what it throws or logs as an error fails the test at check(). */
 export async function open(from, url, options = {}) {
@@ -36,23 +83,32 @@ export async function open(from, url, options = {}) {
 }
 
 /** Starts `thinkd serve` on a data directory of its own. */
-export async function serve({ config = "", env = {} } = {}) {
+export const serve = closing(async ({ config = "", env = {} } = {}) => {
 	const home = await mkdtemp(join(tmpdir(), "thinkd-page-"));
 	await writeFile(join(home, "config.toml"), config);
 	const flags = ["--config", join(home, "config.toml"), "--data", join(home, "data")];
 	const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|_BASE_URL$|^XDG_|^OLLAMA_/.test(name)));
 	const start = async (listen) => {
-		const child = spawn(process.env.THINKD, [...flags, "serve", "--listen", listen], { env: { ...clean, HOME: home, OLLAMA_HOST: "http://127.0.0.1:1", ...env }, stdio: ["ignore", "pipe", "inherit"] });
+		const child = program([...flags, "serve", "--listen", listen], { env: { ...clean, HOME: home, OLLAMA_HOST: "http://127.0.0.1:1", ...env }, stdio: ["ignore", "pipe", "inherit"] });
 		const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-		const { value: base } = await lines.next();
-		const { value: where } = await lines.next();
-		const token = await readFile(where.replace(/^token: /, ""), "utf8");
+		const line = async (what, form) => {
+			const { value, done } = await Promise.race([lines.next(), child.ended.then((error) => Promise.reject(error))]);
+			if (done) throw await child.ended;
+			assert.match(value, form, `serve has to print its ${what}`);
+			return value;
+		};
+		const base = await line("address", /^https?:/);
+		const token = await readFile((await line("token", /^token: /)).replace("token: ", ""), "utf8");
 		return { child, url: `${base}#token=${token.trim()}` };
 	};
-	let running = await start("127.0.0.1:0");
+	const remove = () => rm(home, { recursive: true, force: true });
+	let running = await start("127.0.0.1:0").catch(async (error) => {
+		await remove();
+		throw error;
+	});
 	const stop = async (signal = "SIGTERM") => {
 		running.child.kill(signal);
-		await once(running.child, "exit");
+		await running.child.ended;
 	};
 	return {
 		url: running.url,
@@ -64,11 +120,11 @@ export async function serve({ config = "", env = {} } = {}) {
 		},
 		async close() {
 			await stop();
-			await rm(home, { recursive: true, force: true });
+			await remove();
 		},
 		/** Calls methods through `thinkd stdio`. */
-		async rpc() {
-			const child = spawn(process.env.THINKD, [...flags, "stdio"], { env: { ...clean, HOME: home }, stdio: ["pipe", "pipe", "inherit"] });
+		rpc: closing(async () => {
+			const child = program([...flags, "stdio"], { env: { ...clean, HOME: home }, stdio: ["pipe", "pipe", "inherit"] });
 			const pending = new Map();
 			let id = 0;
 			createInterface({ input: child.stdout }).on("line", (line) => {
@@ -79,6 +135,10 @@ export async function serve({ config = "", env = {} } = {}) {
 				if (error) p.reject(new Error(error.message));
 				else p.resolve(result);
 			});
+			child.stdin.on("error", () => {}); // its end says more
+			child.ended.then((error) => {
+				for (const { reject } of pending.values()) reject(error);
+			});
 			return {
 				call: (method, params) => new Promise((resolve, reject) => {
 					pending.set(++id, { resolve, reject });
@@ -86,18 +146,43 @@ export async function serve({ config = "", env = {} } = {}) {
 				}),
 				async close() {
 					child.stdin.end();
-					await once(child, "exit");
+					await child.ended;
 				},
 			};
+		}),
+	};
+});
+
+/** A folder for tools. */
+export const folder = closing(async () => {
+	const path = await mkdtemp(join(tmpdir(), "thinkd-folder-"));
+	return { path, close: () => rm(path, { recursive: true, force: true }) };
+});
+
+/** Starts the simulator as a vendor of its own, for a base_url. */
+export const simulator = closing(async () => {
+	const child = program(["sim", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
+	const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+	const { value: url } = await Promise.race([lines.next(), child.ended.then((error) => Promise.reject(error))]);
+	return {
+		url,
+		async close() {
+			child.kill();
+			await child.ended;
 		},
 	};
-}
+});
 
-/** A wire to the daemon that can be cut: its own address is one of the daemon's names. */
-export async function wire() {
+/** A wire to the daemon that can be cut: its own address is one of the daemon's names. It stays cut until it is mended. */
+export const wire = closing(async () => {
 	const open = new Set();
 	let target;
+	let whole = true;
 	const server = createServer((from) => {
+		if (!whole) {
+			from.destroy();
+			return;
+		}
 		const to = connect(target, "127.0.0.1");
 		for (const [a, b] of [[from, to], [to, from]]) {
 			open.add(a);
@@ -121,23 +206,68 @@ export async function wire() {
 			return u.href;
 		},
 		cut() {
+			whole = false;
 			for (const socket of open) socket.destroy();
+		},
+		mend() {
+			whole = true;
 		},
 		close: () => new Promise((resolve) => {
 			for (const socket of open) socket.destroy();
 			server.close(resolve);
 		}),
 	};
+});
+
+/** Holds back what a vendor says: `until` stands in a list of deltas, and go() lets the rest come. */
+export function hold() {
+	let go;
+	const until = new Promise((resolve) => (go = resolve));
+	return { until, go };
 }
 
-/** A vendor that speaks the Messages API and says what say(prompt) gives: {thinking, text} as lists of deltas, calls as a list of {name, input}, `pause` milliseconds after each `every`. */
-export async function vendor(say) {
+/**
+ * Holds back the calls of a method that a page makes, once it has connected again (reload it): between stop() and go(). Each other call passes.
+ * stop() returns a promise of the first call that is held.
+ */
+export async function between(page, method) {
+	let held;
+	await page.routeWebSocket(/\/rpc$/, (socket) => {
+		const server = socket.connectToServer();
+		socket.onMessage(async (message) => {
+			if (held && JSON.parse(message).method === method) {
+				held.come();
+				await held.until;
+			}
+			server.send(message);
+		});
+	});
+	return {
+		stop() {
+			let come;
+			const called = new Promise((resolve) => (come = resolve));
+			held = { ...hold(), come };
+			return called;
+		},
+		go() {
+			held.go();
+			held = undefined;
+		},
+	};
+}
+
+/**
+ * A vendor that speaks the Messages API and says what say(prompt) gives: {thinking, text} as lists of deltas, calls as a list of {name, input},
+ * `pause` milliseconds after each `every`. A promise among the deltas holds back those behind it. Prefer that to a pause: a story then
+ * decides when the answer goes on, whatever the pace of the machine.
+ */
+export const vendor = closing(async (say) => {
 	const server = createHTTP(async (request, response) => {
 		let body = "";
 		for await (const chunk of request) body += chunk;
 		const { messages, model } = JSON.parse(body);
 		const last = messages.at(-1).content;
-		const { thinking = [], text = [], calls = [], every = 1, pause = 0 } = say(typeof last === "string" ? last : last.map((b) => b.text ?? "").join(""), messages);
+		const { thinking = [], text = [], calls = [], every = 1, pause = 0 } = say(typeof last === "string" ? last : last.map((b) => b.text ?? "").join(""), messages, model);
 		response.writeHead(200, { "Content-Type": "text/event-stream" });
 		const event = (type, data) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
 		response.write(event("message_start", { message: { id: "msg_1", type: "message", role: "assistant", model, content: [], usage: { input_tokens: 100, output_tokens: 1 } } }));
@@ -150,6 +280,10 @@ export async function vendor(say) {
 			if (list.length === 0) continue;
 			response.write(event("content_block_start", { index, content_block: block }));
 			for (const t of list) {
+				if (typeof t !== "string") {
+					await t;
+					continue;
+				}
 				if (response.destroyed) return; // the call was cancelled
 				const more = response.write(event("content_block_delta", { index, delta: delta(t) }));
 				if (pause && ++n % every === 0) await new Promise((resolve) => setTimeout(resolve, pause));
@@ -177,7 +311,7 @@ export async function vendor(say) {
 			return new Promise((resolve) => server.close(resolve));
 		},
 	};
-}
+});
 
 /** What a session's conversation says, as text. */
 export const said = (page) => page.evaluate(() => [...document.querySelectorAll(".turn:not([hidden])")].map((t) => ({
@@ -185,9 +319,20 @@ export const said = (page) => page.evaluate(() => [...document.querySelectorAll(
 	answer: [...t.querySelectorAll(".answer")].map((a) => a.textContent).join("\n"),
 })));
 
-/** Takes a screenshot where that is wanted. */
-export async function shot(page, name) {
+async function picture(page, name) {
 	if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}.png`) });
+}
+
+/** Takes screenshots in all sizes up to a width and in both colours, where that is wanted. It changes nothing and checks nothing. */
+export async function shot(page, name, widest = Infinity) {
+	if (!process.env.SHOTS) return;
+	const size = page.viewportSize();
+	for (const at of looks.filter((l) => l.width <= widest)) {
+		await show(page, at);
+		await picture(page, `${name}-${at.width}-${at.colorScheme}`);
+	}
+	await show(page, { ...size, colorScheme: "light" }); // before movement is allowed again: no colour is on its way
+	await page.emulateMedia({ reducedMotion: null });
 }
 
 const axe = await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
@@ -196,26 +341,46 @@ const axe = await readFile(new URL("../node_modules/axe-core/axe.min.js", import
 export async function accessible(page, what) {
 	// The page's policy lets no script in from outside, so that axe comes in by the debugger.
 	if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
-	const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+	const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"], rules: { "target-size": { enabled: true } } }));
 	assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target + " " + n.failureSummary).join("; ")}`), [], what);
 }
 
 const sizes = [[1440, 900], [820, 1180], [390, 844]];
 const looks = sizes.flatMap(([width, height]) => ["light", "dark"].map((colorScheme) => ({ width, height, colorScheme })));
+const all = process.env.SHOTS || process.env.ALONE === "1";
+let looked = 0;
 
-/** Looks at the page in all sizes and colours; with `few`, in each size and each colour once, unless there are screenshots to take. */
-export async function look(page, name, few = false) {
-	for (const { width, height, colorScheme } of few && !process.env.SHOTS ? [looks[0], looks.at(-1)] : looks) {
-		await page.setViewportSize({ width, height });
-		await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-		await page.waitForTimeout(100);
-		await shot(page, `${name}-${width}-${colorScheme}`);
+async function show(page, { width, height, colorScheme }) {
+	await page.setViewportSize({ width, height });
+	await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+	await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+}
+
+/**
+ * Looks at the page: nothing scrolls sideways in any size, and axe finds nothing. axe takes half a second of a processor, so that it judges
+ * each view once: in turn large and light, small and dark. ALONE=1, and $SHOTS for a screenshot of each, have it judge all sizes in both colours.
+ */
+export async function look(page, name) {
+	const judged = all ? looks : [looked++ % 2 === 0 ? looks[0] : looks.at(-1)];
+	for (const look of looks.filter((l) => all || judged.includes(l) || l.colorScheme === "light")) {
+		const { width, colorScheme } = look;
+		await show(page, look);
+		assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, `${name}: nothing scrolls sideways at ${width}`);
+		if (!judged.includes(look)) continue;
+		await picture(page, `${name}-${width}-${colorScheme}`);
 		await accessible(page, `${name} ${width} ${colorScheme}`);
-		const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-		assert.equal(sideways, false, `${name}: nothing scrolls sideways at ${width}`);
 	}
 	await page.setViewportSize({ width: 1280, height: 800 });
 	await page.emulateMedia({ colorScheme: "light", reducedMotion: null });
+}
+
+/** Returns the text of an element that has some. A turn that has just come into the window has none until the browser has drawn it. */
+export async function drawn(locator) {
+	for (;;) {
+		const text = await locator.innerText();
+		if (text !== "") return text;
+		await locator.page().evaluate(() => new Promise(requestAnimationFrame));
+	}
 }
 
 /** Asks, and waits for the end of the turn. */

@@ -1,29 +1,23 @@
 // The line is cut, the daemon is killed, two windows look at one session.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
-import { browser, open, serve, said, vendor, wire } from "./harness.mjs";
+import { ask, between, browser, hold, open, serve, said, vendor, wire } from "./harness.mjs";
 
 let chrome;
 let daemon;
 let cable;
 let model;
+let held = {}; // a long answer stops in front of these words
 const words = (n, word) => Array.from({ length: n }, (_, i) => `${word}${i} `);
+const say = (words) => words.flatMap((word) => (word in held ? [held[word].until, word] : [word]));
 before(async () => {
 	cable = await wire();
-	model = await vendor((prompt) => (prompt.includes("long")
-		? { thinking: words(400, "t"), text: words(400, "a"), every: 4, pause: prompt.includes("slow") ? 80 : 10 }
-		: { thinking: ["Hm."], text: ["Yes."] }));
+	model = await vendor((prompt) => (prompt.includes("long") ? { thinking: say(words(400, "t")), text: say(words(400, "a")) } : { thinking: ["Hm."], text: ["Yes."] }));
 	[chrome, daemon] = await Promise.all([browser(), serve({ config: `[serve]\nhosts = ["${cable.host}"]\n`, env: model.env })]);
 });
-after(async () => {
-	await chrome.close();
-	await daemon.close();
-	await model.close();
-	await cable.close();
-});
 
-const cutLine = /WebSocket connection|ERR_CONNECTION/; // what the browser itself says of a cut
+const cutLine = /WebSocket connection|net::ERR_/; // what the browser itself says of a cut
 
 async function whole(page) {
 	await page.locator(".foot:visible").last().waitFor();
@@ -37,19 +31,21 @@ async function whole(page) {
 }
 
 test("the socket is cut in mid-thought, and nothing is lost or doubled", async () => {
+	held = { "t100 ": hold(), "t200 ": hold(), "t300 ": hold() };
 	const page = await open(chrome, cable.to(daemon.url));
 	await page.fill("#in", "A long one");
 	await page.press("#in", "Enter");
 	await page.locator(".step.think.live .line").first().waitFor();
 	// The nodes that are there stay: a flicker would be other nodes in their place.
 	await page.evaluate(() => (window.kept = document.querySelector(".step.think")));
-	for (let i = 0; i < 3; i++) {
+	for (const word of Object.values(held)) {
 		cable.cut();
+		word.go(); // while nobody is connected
+		await page.waitForFunction(() => document.getElementById("line-state").textContent !== "Connected");
 		await page.locator("#banner").waitFor();
-		await page.waitForTimeout(100);
+		cable.mend();
 		await page.click("#retry", { timeout: 300 }).catch(() => {}); // unless it came back by itself
 		await page.waitForFunction(() => document.getElementById("line-state").textContent === "Connected");
-		await page.waitForTimeout(150);
 	}
 	assert.equal(await page.evaluate(() => window.kept.isConnected), true, "nothing was drawn anew");
 	await whole(page);
@@ -57,16 +53,97 @@ test("the socket is cut in mid-thought, and nothing is lost or doubled", async (
 	await page.context().close();
 });
 
+test("a prompt without a connection is shown as sending, sent after the next one, and is a draft again after a reload", async () => {
+	const page = await open(chrome, cable.to(daemon.url));
+	await ask(page, "Before");
+	const id = new URL(page.url()).hash.slice(2);
+	cable.cut();
+	await page.locator("#banner").waitFor();
+	await page.fill("#in", "Typed without a connection");
+	await page.press("#in", "Enter");
+	await page.locator("#queue li", { hasText: "sending" }).getByText("Typed without a connection").waitFor();
+	assert.equal(await page.evaluate((id) => localStorage.getItem(`thinkd.sending.${id}`), id), "Typed without a connection");
+	cable.mend();
+	await page.click("#retry", { timeout: 300 }).catch(() => {}); // unless it came back by itself
+	await page.locator(".foot:visible").nth(1).waitFor();
+	await page.locator("#queue").waitFor({ state: "hidden" });
+	assert.equal((await said(page)).at(-1).said, "You: Typed without a connection");
+	assert.equal(await page.evaluate((id) => localStorage.getItem(`thinkd.sending.${id}`), id), null);
+
+	// As a page leaves it that ends before the daemon acknowledges.
+	await page.evaluate((id) => localStorage.setItem(`thinkd.sending.${id}`, "Not acknowledged"), id);
+	await page.reload();
+	await page.waitForFunction(() => document.getElementById("in").value === "Not acknowledged");
+	await page.reload();
+	await page.waitForFunction(() => document.getElementById("in").value === "Not acknowledged");
+	assert.equal(await page.evaluate((id) => localStorage.getItem(`thinkd.sending.${id}`), id), null);
+	page.check(cutLine);
+	await page.context().close();
+});
+
+test("a text that one tab still sends is no draft in another tab, until the first one ends", async () => {
+	const page = await open(chrome, daemon.url);
+	const line = await between(page, "session/prompt");
+	await page.reload();
+	await ask(page, "Before");
+	const called = line.stop();
+	await page.fill("#in", "On its way");
+	await page.press("#in", "Enter");
+	await called;
+	const second = await open(chrome, page.url(), { context: page.context() });
+	await second.locator(".foot:visible").waitFor();
+	assert.equal(await second.inputValue("#in"), "");
+	line.go();
+	await second.locator(".foot:visible").nth(1).waitFor();
+	assert.equal(await second.inputValue("#in"), "", "the first tab has sent it");
+
+	// A tab that ends sends nothing more: now the text is a draft.
+	await page.locator(".foot:visible").nth(1).waitFor();
+	const again = line.stop();
+	await page.fill("#in", "Not acknowledged");
+	await page.press("#in", "Enter");
+	await again;
+	await second.reload();
+	await second.locator(".foot:visible").nth(1).waitFor();
+	assert.equal(await second.inputValue("#in"), "");
+	page.check();
+	await page.close();
+	await second.waitForFunction(() => document.getElementById("in").value === "Not acknowledged");
+	second.check();
+	await second.context().close();
+});
+
+test("a prompt that is sent while another session opens goes to that one", async () => {
+	const page = await open(chrome, cable.to(daemon.url));
+	await ask(page, "In the first");
+	await page.click("#new");
+	await ask(page, "In the second");
+	cable.cut();
+	await page.locator("#banner").waitFor();
+	await page.locator("#sessions a", { hasText: "In the first" }).click();
+	await page.fill("#in", "Where to?");
+	await page.press("#in", "Enter");
+	await page.locator("#queue li", { hasText: "sending" }).waitFor();
+	cable.mend();
+	await page.click("#retry", { timeout: 300 }).catch(() => {}); // unless it came back by itself
+	await page.locator(".said", { hasText: "Where to?" }).waitFor();
+	assert.deepEqual((await said(page)).map((t) => t.said), ["You: In the first", "You: Where to?"]);
+	page.check(cutLine);
+	await page.context().close();
+});
+
 test("two windows see the same, and the one that is loaded in mid-thought too", async () => {
+	held = { "t200 ": hold() };
 	const first = await open(chrome, daemon.url);
 	const context = first.context();
-	await first.fill("#in", "Another long one, slowly");
+	await first.fill("#in", "Another long one");
 	await first.press("#in", "Enter");
 	await first.locator(".step.think.live .line").first().waitFor();
 	const token = new URLSearchParams(new URL(daemon.url).hash.slice(1)).get("token");
 	const second = await open(chrome, `${daemon.origin}/#token=${token}`, { context });
 	await second.locator("#sessions a.row", { hasText: "Another long one" }).first().click();
 	await second.locator(".step.think.live .line").first().waitFor();
+	held["t200 "].go();
 	await Promise.all([whole(first), whole(second)]);
 	await second.fill("#in", "From the other window");
 	await second.press("#in", "Enter");
@@ -79,8 +156,9 @@ test("two windows see the same, and the one that is loaded in mid-thought too", 
 });
 
 test("the daemon is killed in mid-answer: what was sealed is there, the turn is interrupted, the page goes on", async () => {
+	held = { "a200 ": hold() };
 	const page = await open(chrome, daemon.url);
-	await page.fill("#in", "A long one to kill, slowly");
+	await page.fill("#in", "A long one to kill");
 	await page.press("#in", "Enter");
 	await page.locator(".answer").waitFor();
 	await daemon.restart();

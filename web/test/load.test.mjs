@@ -1,9 +1,10 @@
 // A long thought, a long answer, a long session: the page stays quick and small. The figures are printed. ALONE=1, where nothing
 // runs in parallel, makes both several times as long and judges what takes time.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
 import { browser, open, serve, vendor } from "./harness.mjs";
+import { frames, measures, typing } from "./measure.mjs";
 
 const alone = process.env.ALONE === "1";
 const deltas = alone ? 50_000 : 10_000;
@@ -19,65 +20,6 @@ before(async () => {
 		: { thinking: ["Hm."], text: ["It is *so*."] }));
 	[chrome, daemon] = await Promise.all([browser(), serve({ env: model.env })]);
 });
-after(async () => {
-	await chrome.close();
-	await daemon.close();
-	await model.close();
-});
-
-async function measures(page) {
-	const session = await page.context().newCDPSession(page);
-	await session.send("HeapProfiler.collectGarbage");
-	await session.send("Performance.enable");
-	const { metrics } = await session.send("Performance.getMetrics");
-	const of = (name) => metrics.find((m) => m.name === name).value;
-	return { heap: of("JSHeapUsedSize") / (1 << 20), nodes: of("Nodes") };
-}
-
-/** Frames a second over two seconds: the best of three, since other tests run beside this one. */
-async function frames(page) {
-	let best = 0;
-	for (let i = 0; i < 3 && best <= 55; i++) best = Math.max(best, await framesOnce(page));
-	return best;
-}
-
-const framesOnce = (page) => page.evaluate(() => new Promise((resolve) => {
-	let n = 0;
-	const begin = performance.now();
-	const count = (now) => {
-		n++;
-		if (now - begin < 2000) requestAnimationFrame(count);
-		else resolve((1000 * (n - 1)) / (now - begin));
-	};
-	requestAnimationFrame(count);
-}));
-
-/** From a key to the next paint, as the browser has it, while keys are pressed: the slowest, and the share above 100 ms. */
-async function typing(page, done) {
-	await page.evaluate(() => {
-		window.slow = { slowest: 0, above: 0, tasks: 0 };
-		new PerformanceObserver((list) => {
-			for (const e of list.getEntries()) window.slow.tasks = Math.max(window.slow.tasks, e.duration);
-		}).observe({ type: "longtask" });
-		new PerformanceObserver((list) => {
-			for (const e of list.getEntries()) {
-				if (!/^key|^input/.test(e.name)) continue;
-				window.slow.slowest = Math.max(window.slow.slowest, e.duration);
-				if (e.name === "keydown" && e.duration >= 100) window.slow.above++;
-			}
-		}).observe({ type: "event", durationThreshold: 16, buffered: false });
-	});
-	await page.focus("#in");
-	let keys = 0;
-	while (!(await done())) {
-		await page.keyboard.type("what ");
-		keys += 5;
-		await page.waitForTimeout(40);
-	}
-	await page.fill("#in", "");
-	const { slowest, above, tasks } = await page.evaluate(() => window.slow);
-	return { share: above / keys, text: `${keys} keys, key to paint at most ${slowest} ms, ${above} above 100 ms, longest task ${tasks} ms` };
-}
 
 test("many deltas in one turn", async () => {
 	const page = await open(chrome, daemon.url);
@@ -118,7 +60,7 @@ test("a session of many messages", async () => {
 	await page.waitForFunction((turns) => {
 		document.getElementById("scroll").scrollTop = 0;
 		return document.querySelectorAll(".turn").length >= turns;
-	}, turns, { timeout: 60_000, polling: 20 });
+	}, turns, { polling: 20 });
 	const all = await measures(page);
 	const order = await page.evaluate(() => [...document.querySelectorAll(".said p")].map((p) => Number(p.textContent.split(" ")[1])));
 	assert.deepEqual(order, Array.from({ length: turns }, (_, i) => i), "every question once, in order");

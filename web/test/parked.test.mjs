@@ -1,17 +1,13 @@
 // Turns that wait: for a provider, for an answer, and what a person can do about it.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
-import { ask, browser, look, open, serve, shot } from "./harness.mjs";
+import { ask, browser, drawn, look, open, serve, shot } from "./harness.mjs";
 
 let chrome;
 let daemon;
 before(async () => {
 	[chrome, daemon] = await Promise.all([browser(), serve({ config: '[limits]\npark = "12h"\n\n[tools]\nconfirm_time = "park"\n' })]);
-});
-after(async () => {
-	await chrome.close();
-	await daemon.close();
 });
 
 const refused = (text, more = "") => `${text} [[sim: fault=rate_limit retry_after=3600 times=1 pace=0 thinking=5 text=20 ${more}]]`;
@@ -27,15 +23,15 @@ async function park(page, text) {
 test("a turn that waits for quota: why, until when, over a reload, resumed", async () => {
 	const page = await open(chrome, daemon.url);
 	await park(page, "Which is later, March or May?");
-	assert.match(await card(page).innerText(), /Waiting for quota at sim until (\d+ \w+, )?\d\d:\d\d[\s\S]*rate_limit_error[\s\S]*left\. The turn then resumes by itself\. What it has finished is stored\. No tool is running\./);
+	assert.match(await drawn(card(page)), /Waiting for quota at sim until (\d+ \w+, )?\d\d:\d\d[\s\S]*rate_limit_error[\s\S]*left\. The turn then resumes by itself\. What it has finished is stored\. No tool is running\./);
 	assert.match(await page.innerText("#say"), /^Parked\. Waiting for quota at sim until/);
-	assert.match(await card(page).locator("[aria-hidden=true]").innerText(), /(1 h 0\d min|\d+ min \d\d s) left/, "the countdown is not read aloud");
+	assert.match(await drawn(card(page).locator("[aria-hidden=true]")), /(1 h 0\d min|\d+ min \d\d s) left/, "the countdown is not read aloud");
 	await page.locator("#sessions .tag", { hasText: "parked" }).waitFor();
 
 	await page.fill("#in", "Then this. [[sim: pace=0]]");
 	await page.press("#in", "Enter");
 	await page.locator("#queue li", { hasText: "held" }).waitFor();
-	await look(page, "parked", true);
+	await look(page, "parked");
 	await page.reload();
 	await card(page).waitFor();
 	await page.locator("#queue li", { hasText: "held" }).waitFor();
@@ -49,13 +45,13 @@ test("a turn that waits for quota: why, until when, over a reload, resumed", asy
 	assert.match(await page.evaluate(() => document.activeElement.textContent), /^Parked/, "the focus stays in the turn");
 	assert.equal(await card(page).count(), 0);
 	const line = page.locator(".step", { hasText: "Parked" });
-	const past = await line.innerText();
+	const past = await drawn(line);
 	assert.match(past, /^Parked\s+from .* to .*, resumed by a client\s+quota$/);
 	await page.reload();
 	await line.waitFor();
-	assert.equal(await line.innerText(), past, "the same line after a reload");
-	assert.equal(await page.locator(".turn").first().locator(".step, .answer").first().innerText(), past, "in front of the answer");
-	assert.match(await page.locator(".step", { hasText: "Parked" }).innerText(), /from .*\d\d:\d\d to .*\d\d:\d\d, resumed by a client/);
+	assert.equal(await drawn(line), past, "the same line after a reload");
+	assert.equal(await drawn(page.locator(".turn").first().locator(".step, .answer").first()), past, "in front of the answer");
+	assert.match(await drawn(page.locator(".step", { hasText: "Parked" })), /from .*\d\d:\d\d to .*\d\d:\d\d, resumed by a client/);
 	assert.equal(await page.locator("#queue li").count(), 0, "the pending prompt ran after it");
 	page.check();
 	await page.context().close();
@@ -70,7 +66,7 @@ test("a turn that waits resumes with another model, or ends", async () => {
 	await page.keyboard.press("Enter");
 	await page.locator(".turn:visible").nth(1).locator(".by h2", { hasText: "thinking budget" }).waitFor();
 	await page.locator(".turn:visible").nth(1).locator(".foot:visible").waitFor();
-	assert.match(await page.locator(".turn:visible").first().innerText(), /the turn ended[\s\S]*cancelled/);
+	assert.match(await drawn(page.locator(".turn:visible").first()), /the turn ended[\s\S]*cancelled/);
 
 	await park(page, "Which is later, April or May?");
 	await card(page).getByRole("button", { name: "End the turn" }).click();
@@ -85,17 +81,17 @@ test("a question without a time limit", async () => {
 	await page.click("#try-tool");
 	const question = page.locator(".card.ask");
 	await question.waitFor();
-	assert.match(await question.innerText(), /waits until somebody answers/);
-	assert.match(await card(page).innerText(), /Waiting for your answer\s+Your answer to the question resumes the turn\. There is no time limit\./);
+	assert.match(await drawn(question), /waits until somebody answers/);
+	assert.match(await drawn(card(page)), /Waiting for your answer\s+Your answer to the question resumes the turn\. There is no time limit\./);
 	assert.equal(await card(page).getByRole("button", { name: "Resume now" }).count(), 0, "only an answer resumes it");
-	await look(page, "parked-approval", true);
+	await look(page, "parked-approval");
 	await page.reload();
 	const allow = question.getByRole("button", { name: "Allow once", exact: true });
 	await allow.waitFor();
 	await page.waitForTimeout(600); // a new card takes no click
 	await allow.click();
 	await page.locator(".foot:visible").waitFor();
-	assert.match(await page.locator(".step", { hasText: "Parked" }).innerText(), /resumed by an answer/);
+	assert.match(await drawn(page.locator(".step", { hasText: "Parked" })), /resumed by an answer/);
 	page.check();
 	await page.context().close();
 });
@@ -109,7 +105,7 @@ test("a prompt for a later time", async () => {
 		location.hash = `/${id}`;
 	}, session_id);
 	await card(page).waitFor();
-	assert.match(await card(page).innerText(), /Waiting until \d+ \w+, \d\d:\d\d\s+(24|25) h \d\d min left\. The prompt is sent then\./);
+	assert.match(await drawn(card(page)), /Waiting until \d+ \w+, \d\d:\d\d\s+(24|25) h \d\d min left\. The prompt is sent then\./);
 	await shot(page, "parked-later");
 	await card(page).getByRole("button", { name: "Resume now" }).click();
 	await page.locator(".foot:visible").waitFor();

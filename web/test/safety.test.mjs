@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
 import { ask, browser, open, serve, vendor } from "./harness.mjs";
 
@@ -20,11 +20,6 @@ let model;
 before(async () => {
 	model = await vendor(() => ({ thinking: [nasty], text: nasty.match(/[\s\S]{1,7}/g) }));
 	[chrome, daemon] = await Promise.all([browser(), serve({ env: model.env })]);
-});
-after(async () => {
-	await chrome.close();
-	await daemon.close();
-	await model.close();
 });
 
 test("model output full of script runs none", async () => {

@@ -1,9 +1,9 @@
 // Search in all sessions and in one, filters, and changes of several sessions at once.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
-import { ask, browser, look, open, serve, vendor } from "./harness.mjs";
+import { ask, between, browser, look, open, serve, vendor } from "./harness.mjs";
 
 let chrome;
 let daemon;
@@ -11,11 +11,6 @@ let model;
 before(async () => {
 	model = await vendor((prompt) => ({ thinking: [`Thinking of the ${prompt.includes("limiter") ? "secret bucket" : "date"}.`], text: prompt.includes("limiter") ? ["Cap the **token** bucket when you refill it. ", "A bucket that is never capped holds a night of tokens."] : ["It is later."] }));
 	[chrome, daemon] = await Promise.all([browser(), serve({ env: model.env })]);
-});
-after(async () => {
-	await chrome.close();
-	await daemon.close();
-	await model.close();
 });
 
 test("find text in all sessions, open the place, and tidy up", async () => {
@@ -60,7 +55,7 @@ test("find text in all sessions, open the place, and tidy up", async () => {
 	await page.getByRole("button", { name: "Next place" }).click();
 	await page.locator("#findbar", { hasText: "2 of 2" }).waitFor();
 	await page.locator(".at-place.answer, .answer .at-place, .at-place:has(.answer), .at-place").first().waitFor();
-	await look(page, "find-here", true);
+	await look(page, "find-here");
 	await page.keyboard.press("Escape");
 	await page.locator("#findbar").waitFor({ state: "hidden" });
 
@@ -72,13 +67,13 @@ test("find text in all sessions, open the place, and tidy up", async () => {
 	await page.keyboard.press("ArrowDown");
 	await page.keyboard.press("x");
 	await page.locator(".selbar", { hasText: "2 selected" }).waitFor();
-	await look(page, "search-selected", true);
+	await look(page, "search-selected");
 	const [file] = await Promise.all([page.waitForEvent("download"), page.locator(".selbar").getByRole("button", { name: "Markdown" }).click()]);
 	assert.equal(file.suggestedFilename(), "sessions.md");
 	assert.match(await readFile(await file.path(), "utf8"), /# Three: which date[\s\S]*# Two: which date/);
 	await page.locator(".selbar").getByRole("button", { name: "Archive" }).click();
 	await page.locator(".hits .src-tag", { hasText: "archived" }).nth(1).waitFor();
-	await page.waitForFunction(() => document.querySelectorAll("#sessions a[data-id]").length === 2, undefined, { timeout: 20_000 });
+	await page.waitForFunction(() => document.querySelectorAll("#sessions a[data-id]").length === 2);
 	await page.reload();
 	await page.waitForFunction(() => document.querySelectorAll(".hits > li").length === 2);
 	await page.getByRole("button", { name: "Archived too" }).click();
@@ -113,14 +108,28 @@ test("the list has a menu for each session", async () => {
 	await page.keyboard.press("Enter");
 	const menu = page.locator(".pop", { hasText: "Export as Markdown" });
 	await menu.waitFor();
-	await look(page, "list-menu", true);
+	await look(page, "list-menu");
 	await menu.getByRole("button", { name: "Pin to the top" }).click();
 	await page.waitForFunction((id) => document.querySelector("#sessions a").dataset.id === id, session_id);
 	await row.hover();
 	await row.getByRole("button").click();
-	await menu.getByLabel("Title").fill("Renamed in the list");
+	await menu.getByLabel("Title").fill("תאריך: renamed in the list");
 	await page.keyboard.press("Enter");
-	await row.getByText("Renamed in the list").waitFor();
+	const name = row.getByText("renamed in the list");
+	await name.waitFor();
+
+	// The menu of the visible session has the same rows. A title from right to left keeps its beginning where it is cut off.
+	await row.locator("a").click();
+	await page.locator("#title", { hasText: "renamed in the list" }).waitFor();
+	for (const e of [name, page.locator("#title")]) assert.equal(await e.evaluate((e) => getComputedStyle(e).direction), "rtl");
+	await page.click("#menu-session");
+	await menu.getByRole("button", { name: "Summarise earlier turns" }).waitFor();
+	await page.keyboard.press("ArrowDown");
+	assert.equal(await page.evaluate(() => document.activeElement.textContent), "Unpin");
+	const [file] = await Promise.all([page.waitForEvent("download"), menu.getByRole("button", { name: "Export as Markdown" }).click()]);
+	assert.equal(file.suggestedFilename(), "תאריך-renamed-in-the-list.md");
+	await menu.waitFor({ state: "detached" });
+	assert.equal(await page.evaluate(() => document.activeElement.id), "menu-session", "the focus goes back");
 	await row.hover();
 	await row.getByRole("button").click();
 	await menu.getByRole("button", { name: "Archive" }).click();
@@ -154,6 +163,30 @@ test("what is typed right after New belongs to the new session", async () => {
 	await page.goto(old);
 	await page.locator(".foot:visible").waitFor();
 	assert.equal(await page.inputValue("#in"), "", "the session before has no draft");
+	page.check();
+	await page.context().close();
+});
+
+test("the list of sessions counts what the text in the field finds, and no earlier one", async () => {
+	const page = await open(chrome, daemon.url);
+	await ask(page, "Alpha");
+	await page.click("#new");
+	await page.waitForFunction(() => document.querySelectorAll(".turn").length === 0);
+	await ask(page, "Alphabet");
+	const line = await between(page, "session/list");
+	await page.reload();
+	await page.locator("#sessions a.row").nth(1).waitFor();
+	await page.fill("#find", "alpha");
+	await page.locator("#found", { hasText: /^2 found$/ }).waitFor();
+	const called = line.stop();
+	await page.fill("#find", "alphabet");
+	await called;
+	assert.equal(await page.innerText("#found"), "");
+	await page.locator("#sessions a.row", { hasText: /^Alpha(?!bet)/ }).click(); // the list is drawn again
+	await page.locator("#sessions a.row[aria-current=page]", { hasText: /^Alpha(?!bet)/ }).waitFor();
+	assert.equal(await page.innerText("#found"), "");
+	line.go();
+	await page.locator("#found", { hasText: /^1 found$/ }).waitFor();
 	page.check();
 	await page.context().close();
 });

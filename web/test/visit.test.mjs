@@ -1,17 +1,13 @@
 // A first visit: no key, the simulator answers.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
-import { accessible, ask, browser, look, open, serve, shot } from "./harness.mjs";
+import { accessible, ask, browser, drawn, look, open, serve, shot } from "./harness.mjs";
 
 let chrome;
 let daemon;
 before(async () => {
 	[chrome, daemon] = await Promise.all([browser(), serve()]);
-});
-after(async () => {
-	await chrome.close();
-	await daemon.close();
 });
 
 test("a first visit: thinking unfolds and folds", async () => {
@@ -29,13 +25,17 @@ test("a first visit: thinking unfolds and folds", async () => {
 	await page.locator(".foot:visible").waitFor();
 	const thought = page.locator(".step.think").first();
 	await page.waitForFunction(() => !document.querySelector(".step.think").open);
-	assert.match(await thought.locator(".facts").innerText(), /\d+ (ms|s)[\s\S]*(full|summary)/, "its facts: time and kind");
+	assert.match(await drawn(thought.locator(".facts")), /\d+ (ms|s)[\s\S]*(full|summary)/, "its facts: time and kind");
 	assert.equal(await thought.locator(".body .line").count(), 0, "a folded thought holds no nodes");
 	await thought.locator("summary").click();
 	await thought.locator(".thought .line", { hasText: "Lisbon" }).first().waitFor(); // it unfolds by hand
 	await thought.locator("summary").click();
 	assert.equal(await thought.evaluate((e) => e.open), false, "and folds");
 	await look(page, "answer");
+	await page.click("#meter");
+	await page.locator(".pop", { hasText: "Read from cache" }).waitFor();
+	await look(page, "meter");
+	await page.keyboard.press("Escape");
 	page.check();
 	await page.context().close();
 });
@@ -45,11 +45,11 @@ test("model and level: the model's own list, the effective level, for a session 
 	await ask(page, "Which is later, March or May? [[sim: pace=0]]");
 	await page.click("#pick-model");
 	await page.fill("#find-model", "budget");
-	await page.locator("#models [role=option]", { hasText: "Simulated Claude with a thinking budget" }).click();
-	const levels = await page.locator("#levels [role=radio]").allInnerTexts();
+	await page.locator("#models .m", { hasText: "Simulated Claude with a thinking budget" }).click();
+	const levels = await page.locator("#models [role=radio]").allInnerTexts();
 	assert.ok(levels.some((l) => l.includes("off")) && !levels.some((l) => l.includes("xhigh")), `its own levels: ${levels}`);
 	await look(page, "picker");
-	await page.locator("#levels [role=radio][data-level=low]").click();
+	await page.locator("#models [role=radio][data-level=low]").click();
 	// Another model reads the conversation anew: that is said before it is done.
 	await page.getByText("The prompt cache would be lost").waitFor();
 	await look(page, "cache");
@@ -58,13 +58,15 @@ test("model and level: the model's own list, the effective level, for a session 
 	assert.match(await page.innerText("#level-now"), /low/);
 	await ask(page, "And July? [[sim: pace=0]]");
 	const chips = page.locator(".chip");
-	assert.match(await chips.nth(1).innerText(), /low/, "the level in force is on the turn");
+	assert.match(await drawn(chips.nth(1)), /low/, "the level in force is on the turn");
 
-	// A model that does not think has no levels to choose, and says why.
+	// A model that does not think has no levels to choose, and says so.
 	await page.click("#pick-model");
-	await page.locator("#models [data-id='sim/gpt-silent']").click();
-	assert.equal(await page.locator("#levels [role=radio]").count(), 0);
-	assert.match(await page.innerText("#levels .why"), /does not think/);
+	const silent = page.locator("#models .prow[data-id='sim/gpt-silent']");
+	assert.match(await drawn(silent), /does not think/);
+	await silent.locator(".m").click();
+	await page.getByText("The prompt cache would be lost").waitFor();
+	assert.equal(await silent.locator("[role=radio]").count(), 0);
 	await page.keyboard.press("Escape");
 
 	// For the next turn only, from the keyboard.
@@ -73,10 +75,10 @@ test("model and level: the model's own list, the effective level, for a session 
 	await page.keyboard.press("ArrowDown");
 	await page.keyboard.press("ArrowRight");
 	await page.click("text=Next turn only");
-	await page.locator("#levels [role=radio][data-level=max]").click();
+	await page.locator("#models [role=radio][data-level=max]").click();
 	assert.match(await page.innerText("#model-now"), /Next turn/);
 	await ask(page, "And one turn of it? [[sim: pace=0]]");
-	assert.match(await chips.nth(2).innerText(), /max/);
+	assert.match(await drawn(chips.nth(2)), /max/);
 	assert.match(await page.innerText("#model-now"), /budget/, "the session's model is as it was");
 
 	// A fork has what is before, and goes its own way.
@@ -110,9 +112,9 @@ test("a tool asks, and is told", async () => {
 	await allow.click();
 	await page.locator(".foot:visible").waitFor();
 	const tool = page.locator(".step.tool");
-	assert.match(await tool.locator(".facts").innerText(), /done/);
+	assert.match(await drawn(tool.locator(".facts")), /done/);
 	if (!(await tool.evaluate((e) => e.open))) await tool.locator("summary").click();
-	assert.match(await tool.innerText(), new RegExp(String(new Date().getFullYear())), "its output is the time here");
+	assert.match(await drawn(tool), new RegExp(String(new Date().getFullYear())), "its output is the time here");
 	await look(page, "tool");
 	page.check();
 	await page.context().close();
@@ -120,7 +122,7 @@ test("a tool asks, and is told", async () => {
 
 test("queue, steer, stop, raw updates, search, keys", async () => {
 	const page = await open(chrome, daemon.url);
-	await page.fill("#in", "Count slowly. [[sim: thinking=4000 pace=20]]");
+	await page.fill("#in", "Count slowly. [[sim: thinking=4000 pace=5]]");
 	await page.press("#in", "Enter");
 	await page.locator(".step.think.live").waitFor();
 	await page.fill("#in", "Then this waits");
@@ -160,12 +162,12 @@ test("queue, steer, stop, raw updates, search, keys", async () => {
 	await page.focus("#in");
 	await page.keyboard.press("Escape");
 	await page.locator(".foot .end", { hasText: "cancelled" }).waitFor();
-	assert.match(await page.innerText(".step.think .name"), /cut off/, "a thought that was cut off says so");
+	assert.match(await drawn(page.locator(".step.think .name")), /cut off/, "a thought that was cut off says so");
 
 	await page.keyboard.press("Control+k");
 	await page.keyboard.type("count slow");
+	await page.locator("#found", { hasText: /^1 found$/ }).waitFor(); // the first letters alone may fit more
 	await page.locator("#sessions mark").first().waitFor();
-	assert.match(await page.innerText("#found"), /1 found/);
 	await page.fill("#find", "");
 	await page.locator("#sessions a.row").nth(1).waitFor();
 	await page.focus("#find");
@@ -183,7 +185,7 @@ test("queue, steer, stop, raw updates, search, keys", async () => {
 	await page.setViewportSize({ width: 390, height: 844 });
 	await page.click("#menu");
 	await page.waitForTimeout(300);
-	await shot(page, "drawer-390-light");
+	await shot(page, "drawer", 900);
 	await accessible(page, "drawer");
 	await page.keyboard.press("Escape");
 	await page.waitForFunction(() => document.activeElement.id === "menu"); // focus goes back
