@@ -45,7 +45,7 @@ func main() {
 
 func forTests(path string) bool {
 	return strings.HasPrefix(path, "cmd/thinkd/proof") || strings.HasPrefix(path, "bench") || strings.HasSuffix(path, "test") ||
-		path == "provider/testgo" || path == "provider/sim/logins" || path == "clients/typescript/generate"
+		path == "provider/testgo" || path == "provider/sim/logins" || path == "clients/generate"
 }
 
 // table prints a row for each package, the largest first.

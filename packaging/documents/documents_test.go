@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // TestMain runs the tests at the root of the repository, as the commands are run.
@@ -131,7 +132,7 @@ func TestManpage(t *testing.T) {
 	cmd.Stderr = &errOut
 	text, err := cmd.Output()
 	if err != nil || errOut.Len() > 0 || !bytes.Contains(text, []byte("thinkd sessions export")) {
-		t.Errorf("man: %v\n%s%s", err, errOut.String(), text)
+		t.Errorf("man: %v\n%s\n%s", err, testgo.Excerpt(errOut.String()), testgo.Excerpt(text))
 	}
 }
 
