@@ -314,7 +314,7 @@ func (cfg Config) load(req *provider.Request) (notices []provider.Notice) {
 		notices = append(notices, provider.Notice{Kind: noticeMissing,
 			Text: fmt.Sprintf("%s of %d bytes is missing or damaged; the model gets a sentence in its place: %.12s", m.Type, m.Size, m.Hash)})
 	}
-	for _, scaled := range cfg.scaler.Scale(media.For(cfg.Provider(req.Model.Provider), req.Model), req) {
+	for _, scaled := range cfg.scaler.Scale(media.For(cfg.find(req.Model.Provider), req.Model), req) {
 		notices = append(notices, provider.Notice{Kind: noticeScaled, Text: scaled.String()})
 	}
 	return notices

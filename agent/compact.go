@@ -211,7 +211,7 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 // summaryModel is the model that is asked for a summary: that of the session's agent, if it can be called, or that of the running turn or
 // the session.
 func (s *state) summaryModel() provider.Model {
-	if ref := s.view.Session.Agent.CompactModel; ref != (session.ModelRef{}) && s.cfg.Provider(ref.Provider) != nil && s.conversation().egress(ref.Provider) == nil {
+	if ref := s.view.Session.Agent.CompactModel; ref != (session.ModelRef{}) && s.cfg.find(ref.Provider) != nil && s.conversation().egress(ref.Provider) == nil {
 		if m := s.cfg.Catalog.Model(ref.Provider, ref.ID); gone(m) == nil && privacy.Check(s.view.Session.Storage, m) == nil {
 			return m
 		}

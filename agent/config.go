@@ -85,6 +85,10 @@ type Config struct {
 	// with provider.KindAuth.
 	Provider func(id string) provider.Provider
 
+	// Own is for users with keys of their own: how their sessions call a provider, and who pays for that. Its functions are like Provider and
+	// Payer, and own reports whether somebody other than the operator pays. nil: all sessions use Provider and Payer.
+	Own *OwnKeys
+
 	// Level is the operator's level for all sessions; empty: none. Defaults returns those of a provider. It runs for each turn,
 	// on the goroutine of the agent.
 	Level    provider.Level
@@ -259,6 +263,12 @@ func (l Limits) budgeted() bool {
 	return l.TurnBudget != (budget.Limit{}) || l.SessionBudget != (budget.Limit{}) || l.Spending != (gate.Limits{})
 }
 
+// OwnKeys are keys of users and tenants, which come before the operator's. Both members are required.
+type OwnKeys struct {
+	Provider func(owner session.Owner, id string) provider.Provider
+	Payer    func(owner session.Owner, providerID, key string) (by *session.Payer, own bool)
+}
+
 // withDefaults fills in the limits and the clock.
 func (cfg Config) withDefaults() Config {
 	cfg.Limits = cfg.Limits.withDefaults()
@@ -281,10 +291,15 @@ func (cfg Config) address(providerID string) string {
 
 // payer is who pays for the calls to a provider now. A user learns how calls are paid, and not the name of the operator's plan or key.
 func (cfg Config) payer(providerID, key string) *session.Payer {
-	if cfg.Payer == nil {
-		return nil
+	var p *session.Payer
+	switch own := false; {
+	case cfg.Own != nil && cfg.owner != session.Operator:
+		if p, own = cfg.Own.Payer(cfg.owner, providerID, key); own {
+			return p
+		}
+	case cfg.Payer != nil:
+		p = cfg.Payer(providerID, key)
 	}
-	p := cfg.Payer(providerID, key)
 	if p != nil && cfg.owner != session.Operator {
 		hidden := *p
 		hidden.Name = session.Operator.String()
@@ -307,10 +322,18 @@ func (cfg Config) full(err error) (*gate.Full, bool) {
 	return full, ok
 }
 
+// find finds a provider as the owner of the session calls it; nil: there is none.
+func (cfg Config) find(providerID string) provider.Provider {
+	if cfg.Own != nil && cfg.owner != session.Operator {
+		return cfg.Own.Provider(cfg.owner, providerID)
+	}
+	return cfg.Provider(providerID)
+}
+
 // provider finds a provider for a session with these settings, nil if there is none. Each call of a session gets its provider here, so
 // nothing goes to one outside the session's egress.
 func (cfg Config) provider(set session.Settings, providerID string) provider.Provider {
-	return egress.Guard(cfg.Provider(providerID), set.Egress, providerID, cfg.egress(providerID))
+	return egress.Guard(cfg.find(providerID), set.Egress, providerID, cfg.egress(providerID))
 }
 
 // egress are the labels of a provider.

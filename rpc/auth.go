@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,10 +32,11 @@ type wireAuth struct {
 	Keys     []provider.NamedKey `json:"keys,omitempty"`    // further keys, by name
 	Egress   []string            `json:"egress,omitempty"`  // the operator's labels that say where its data goes
 	Limits   []quota.Limit       `json:"limits,omitempty"`  // of the account; absent: the vendor has named none
+	Scope    service.KeyScope    `json:"scope,omitempty"`   // whose key it is, for users; absent: the operator's
 }
 
 func newWireAuth(s service.ProviderStatus) wireAuth {
-	return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login, s.Payer, s.KeyEnding, s.Keys, s.Egress, s.Limits}
+	return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login, s.Payer, s.KeyEnding, s.Keys, s.Egress, s.Limits, s.Scope}
 }
 
 func authStatus(_ context.Context, c *client, _ method.Nothing) (authResult, error) {
@@ -72,9 +74,10 @@ func (c *client) status(id string) (service.ProviderStatus, error) {
 }
 
 type setKeyParams struct {
-	Provider string `json:"provider"`
-	Key      string `json:"key"`
-	Name     string `json:"name,omitempty"` // of a further key; empty: the first
+	Provider string           `json:"provider"`
+	Key      string           `json:"key"`
+	Name     string           `json:"name,omitempty"`  // of a further key; empty: the first
+	Scope    service.KeyScope `json:"scope,omitempty"` // whose key it is to be; empty: that of the client
 }
 
 const maxKey = 16 << 10 // bytes
@@ -84,9 +87,17 @@ func setKey(_ context.Context, c *client, p setKeyParams) (wireAuth, error) {
 	if err != nil {
 		return wireAuth{}, err
 	}
+	scope, err := c.keyScope(p.Scope)
+	if err != nil {
+		return wireAuth{}, err
+	}
 	key := strings.TrimSpace(p.Key)
 	switch {
-	case c.server.config.SetKey == nil || s.Auth == provider.KeyNotNeeded:
+	case scope != service.KeyOfOperator && c.server.config.SetOwnKey == nil:
+		return wireAuth{}, conn.InvalidParams("scope", "this daemon keeps no keys of users: its operator has set no key_file under [auth], which would encrypt them")
+	case scope != service.KeyOfOperator && p.Name != "":
+		return wireAuth{}, conn.InvalidParams("name", "only the operator has further keys")
+	case scope == service.KeyOfOperator && c.server.config.SetKey == nil || s.Auth == provider.KeyNotNeeded:
 		return wireAuth{}, conn.InvalidParams("provider", "%s needs no key", p.Provider)
 	case strings.Contains(key, "://"):
 		return wireAuth{}, conn.InvalidParams("key", "must be the key alone, not an address: that is the operator's to set")
@@ -98,11 +109,36 @@ func setKey(_ context.Context, c *client, p setKeyParams) (wireAuth, error) {
 			return wireAuth{}, conn.InvalidParams("name", "%v", err)
 		}
 	}
-	if err := c.server.config.SetKey(p.Provider, p.Name, provider.NewSecret(key)); err != nil {
+	if scope == service.KeyOfOperator {
+		err = c.server.config.SetKey(p.Provider, p.Name, provider.NewSecret(key))
+	} else {
+		err = c.server.config.SetOwnKey(c.Owner(), scope, p.Provider, provider.NewSecret(key))
+	}
+	if err != nil {
 		return wireAuth{}, authError(p.Provider, err)
 	}
 	s, err = c.status(p.Provider)
 	return newWireAuth(s), err
+}
+
+// keyScope says whose key a client sets, and whether it may. A user sets their own key without a further right.
+func (c *client) keyScope(asked service.KeyScope) (service.KeyScope, error) {
+	own := service.KeyOfUser
+	if c.OwnsMachine() {
+		own = service.KeyOfOperator
+	}
+	scope := cmp.Or(asked, own)
+	switch {
+	case c.OwnsMachine() && scope != own:
+		return "", conn.InvalidParams("scope", "the operator has no key of the scope %s: users set these", scope)
+	case scope == service.KeyOfUser:
+		return scope, nil
+	case scope == service.KeyOfOperator && !c.OwnsMachine():
+		return "", method.Forbidden(method.Keys, "a key of the operator")
+	case scope == service.KeyOfTenant && c.Owner().Tenant == "":
+		return "", conn.InvalidParams("scope", "this user has no tenant")
+	}
+	return scope, c.May(method.Keys, "a key of the "+string(scope))
 }
 
 // logout removes all keys and logins of providers that are stored. Those of the environment and of the config stay, and so do the logins to
@@ -162,6 +198,9 @@ type loginResult struct {
 
 // beginLogin answers at once. The login ends with the connection, or when the same client begins it again.
 func beginLogin(_ context.Context, c *client, p loginParams) (loginResult, error) {
+	if !c.OwnsMachine() {
+		return loginResult{}, method.Forbidden(method.Keys, "the operator's login")
+	}
 	s, err := c.status(p.Provider)
 	if err != nil {
 		return loginResult{}, err

@@ -47,6 +47,9 @@ type Config struct {
 	// empty: the first. nil: it cannot.
 	SetKey func(provider, name string, key provider.Secret) error
 
+	// SetOwnKey keeps a key of a user or a tenant for a provider of Providers; the zero one removes it. nil: no keys of users are kept.
+	SetOwnKey func(owner session.Owner, scope service.KeyScope, provider string, key provider.Secret) error
+
 	// Login leads a person through the login to a provider whose status has Login; show is called once. It ends with ctx.
 	Login func(ctx context.Context, provider string, show func(LoginPrompt)) error
 }

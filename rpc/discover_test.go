@@ -158,7 +158,7 @@ func TestDiscoverNative(t *testing.T) {
 func TestDiscoverParams(t *testing.T) {
 	judge := newSchemas(t)
 	values := []string{`"01KAK2V7M0Q2X4T6V8Y0A2C4E6"`, `["01KAK2V7M0Q2X4T6V8Y0A2C4E6"]`, `[{"type":"text","text":"x"}]`,
-		`{"name":"x"}`, `{"tools":true}`, `{"effort":"low"}`, `{"effects":{}}`, `{"cache":"1h"}`, `[{"name":"x"}]`, `[{"model_id":"sim/claude"}]`, `"read"`, `"low"`, `"downgrade"`, `"summarized"`, `"queue"`, `"stop"`, `"opaque"`, `["turn_end"]`, `["thought"]`, `"json"`, `"allow"`, `"day"`, `"2026-11-23"`, `7`, `true`, `1.5`, `[7]`, `[[]]`, `"x"`}
+		`{"name":"x"}`, `{"tools":true}`, `{"effort":"low"}`, `{"effects":{}}`, `{"cache":"1h"}`, `[{"name":"x"}]`, `[{"model_id":"sim/claude"}]`, `"read"`, `"low"`, `"downgrade"`, `"summarized"`, `"queue"`, `"stop"`, `"opaque"`, `"user"`, `["turn_end"]`, `["thought"]`, `"json"`, `"allow"`, `"day"`, `"2026-11-23"`, `7`, `true`, `1.5`, `[7]`, `[[]]`, `"x"`}
 	for _, m := range nativeMethods() {
 		described := judge.params[m.Name].(map[string]any)
 		properties, required := described["properties"].(map[string]any), described["required"].([]any)

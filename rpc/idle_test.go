@@ -164,7 +164,7 @@ func TestIdleSessions(t *testing.T) {
 
 		server := NewServer(Config{Version: "1.2.3", Config: service.Config{Log: log, Sessions: service.AgentsOf(group), Catalog: group.Config().Catalog,
 			Providers:    func() []service.ProviderStatus { return nil },
-			DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }}})
+			DefaultModel: func(session.Owner) session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }}})
 		ours, theirs := net.Pipe()
 		served := make(chan error)
 		testgo.Go(t, func() { served <- server.Serve(context.Background(), theirs) }) // ends with the connection; awaited below

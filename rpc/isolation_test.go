@@ -325,7 +325,7 @@ func TestUsersLearnNothingOfTheOperator(t *testing.T) {
 			"models/list":    `{"refresh":true}`,
 			"agents/set":     `{"agent":"reviewer","remove":true}`,
 			"providers/set":  `{"provider":"sim"}`,
-			"auth/set_key":   `{"provider":"anthropic","key":"k"}`,
+			"auth/set_key":   `{"provider":"anthropic","key":"k","scope":"operator"}`,
 			"auth/login":     `{"provider":"anthropic"}`,
 			"daemon/status":  `{}`,
 			"daemon/door":    `{}`,

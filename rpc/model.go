@@ -44,8 +44,8 @@ func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) 
 		return modelsResult{}, service.NoProvider(p.Provider, slices.Sorted(maps.Keys(status)))
 	}
 	r := modelsResult{Models: []wire.CatalogModel{}}
-	if ref := c.server.config.DefaultModel; ref != nil {
-		r.Default = ref().String()
+	if c.server.config.DefaultModel != nil {
+		r.Default = c.DefaultModel().String()
 	}
 	for _, m := range list {
 		if p.Provider == "" || m.Provider == p.Provider {

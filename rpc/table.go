@@ -39,7 +39,7 @@ func nativeMethods() []method.Method[*client] {
 			method.Now(setProvider), conn.CodeNoModel, conn.CodeLevel),
 		method.Define("auth/status", method.Use, "Returns which providers have the key or the login that they need.",
 			method.Now(authStatus)),
-		method.Define("auth/set_key", method.Keys, "Stores a key for a provider. An empty key removes the stored key or login.",
+		method.Define("auth/set_key", method.Use, "Stores a key for a provider: one's own, or with the right keys that of the tenant or the operator. An empty key removes it.",
 			method.Now(setKey), conn.CodeNoModel),
 		method.Define("auth/login", method.Keys, "Starts a login at a provider. auth_update reports its progress.",
 			method.Now(beginLogin), conn.CodeNoModel),

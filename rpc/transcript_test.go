@@ -224,7 +224,7 @@ func (s *stage) connect() {
 			}
 			return list
 		},
-		DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }}})
+		DefaultModel: func(session.Owner) session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }}})
 	ours, theirs := net.Pipe()
 	s.conn, s.served, s.read = ours, make(chan error, 1), make(chan struct{})
 	server, served := s.server, s.served                                 // a test may put others in their places

@@ -79,6 +79,7 @@ type AuthState struct {
 	Keys     []NamedKey  `json:"keys,omitempty"`
 	Egress   []string    `json:"egress,omitempty"`
 	Limits   []RateLimit `json:"limits,omitempty"`
+	Scope    KeyScope    `json:"scope,omitempty"`
 }
 
 // BlockContent is an object of the protocol.
@@ -507,6 +508,15 @@ type Joined struct {
 	MessageID string `json:"message_id"`
 	Block     int64  `json:"block"`
 }
+
+// KeyScope is one of the constants below. A newer daemon may send others.
+type KeyScope string
+
+const (
+	KeyScopeUser     KeyScope = "user"
+	KeyScopeTenant   KeyScope = "tenant"
+	KeyScopeOperator KeyScope = "operator"
+)
 
 // KeySource is one of the constants below. A newer daemon may send others.
 type KeySource string
@@ -1897,9 +1907,10 @@ func (c *Client) AuthStatus(ctx context.Context) (result AuthStatusResult, err e
 
 // AuthSetKeyParams is an object of the protocol.
 type AuthSetKeyParams struct {
-	Provider string `json:"provider"`
-	Key      string `json:"key"`
-	Name     string `json:"name,omitempty"`
+	Provider string   `json:"provider"`
+	Key      string   `json:"key"`
+	Name     string   `json:"name,omitempty"`
+	Scope    KeyScope `json:"scope,omitempty"`
 }
 
 // AuthSetKeyResult is an object of the protocol.
@@ -1913,11 +1924,12 @@ type AuthSetKeyResult struct {
 	Keys       []NamedKey        `json:"keys,omitempty"`
 	Egress     []string          `json:"egress,omitempty"`
 	Limits     []RateLimit       `json:"limits,omitempty"`
+	Scope      KeyScope          `json:"scope,omitempty"`
 	Ignored    []string          `json:"ignored,omitempty"`
 	DidYouMean map[string]string `json:"did_you_mean,omitempty"`
 }
 
-// AuthSetKey calls auth/set_key. Stores a key for a provider. An empty key removes the stored key or login.
+// AuthSetKey calls auth/set_key. Stores a key for a provider: one's own, or with the right keys that of the tenant or the operator. An empty key removes it.
 func (c *Client) AuthSetKey(ctx context.Context, params AuthSetKeyParams) (result AuthSetKeyResult, err error) {
 	err = c.Call(ctx, "auth/set_key", params, &result)
 	return result, err

@@ -146,8 +146,8 @@ come back, without sessions.`,
 }
 
 func showDeletion(out io.Writer, u door.UserName, d door.UserDeletion) error {
-	_, err := fmt.Fprintf(out, "deleted %s: %s, %s, %s of images and documents\nthe store has %d bytes now, and had %d\n", u,
-		count(d.Sessions, "session"), count(d.Tokens, "token"), count(d.Media, "file"), d.Left, d.Size)
+	_, err := fmt.Fprintf(out, "deleted %s: %s, %s, %s, %s of images and documents\nthe store has %d bytes now, and had %d\n", u,
+		count(d.Sessions, "session"), count(d.Tokens, "token"), count(d.Keys, "key"), count(d.Media, "file"), d.Left, d.Size)
 	if len(d.NamedIn) > 0 {
 		_, failed := fmt.Fprintf(out, "ids of deleted sessions still occur in: %s\n", strings.Join(d.NamedIn, ", "))
 		err = errors.Join(err, failed)

@@ -3,7 +3,8 @@
 // A [Source] belongs to one provider. It returns the current [Credential]: the key in the environment, or otherwise what [Keys] has in
 // its file, which is a key or the long-lived token of a login, or otherwise a token of the [Identity] that the process has in a cloud. If
 // the vendor has a login, a [Flow] leads a person through it and exchanges the long-lived token for short-lived ones. [Keyed] is a
-// provider that gets the current credential for each call.
+// provider that gets the current credential for each call. A [Holder], who is a user or a tenant, may have a key in [Keys] as well, for which
+// there is a Source of its own.
 //
 // Guarantees:
 //
@@ -12,5 +13,5 @@
 //   - a call that fails with 401 is repeated once with a new token, if there is one;
 //   - no error, log or status contains a key or a token.
 //
-// Inside the package, files depend in one direction: http and keys, flow, identity, source, keyed and copilot, chatgpt and convert.
+// Inside the package, files depend in one direction: holder, http and keys, owned, flow, identity, source, keyed and copilot, chatgpt and convert.
 package login

@@ -25,13 +25,15 @@ type Grant struct {
 // IsZero reports whether there is no grant.
 func (g Grant) IsZero() bool { return g.Token.IsZero() }
 
-// Keys are the grants of a daemon: one for each provider, and further keys that have names. They are safe for concurrent use.
+// Keys are the grants of a daemon: one for each provider, further keys that have names, and the keys of holders. They are safe for
+// concurrent use.
 type Keys struct {
 	kept durable.Value
 
 	mu    sync.Mutex
 	all   map[string]entry     // by provider
 	named map[namedAs]namedKey // further keys
+	owned map[ownedAs]ownedKey // of holders
 }
 
 // namedKey is a further key of a provider.
@@ -60,7 +62,8 @@ type entry struct {
 type keptKeys struct {
 	Version   int              `json:"version"`
 	Providers map[string]entry `json:"providers"`
-	Named     []namedKey       `json:"keys,omitempty"` // sorted
+	Named     []namedKey       `json:"keys,omitempty"`    // sorted
+	Owned     []ownedKey       `json:"holders,omitempty"` // sorted
 }
 
 const keysVersion = 1
@@ -71,7 +74,7 @@ var ErrNotKept = errors.New("the file cannot be written")
 // OpenKeys reads the keys. Two processes must not have the same keys open. A text that is damaged or of a later version is an error,
 // which does not quote the text.
 func OpenKeys(kept durable.Value) (*Keys, error) {
-	k := &Keys{kept: kept, all: map[string]entry{}, named: map[namedAs]namedKey{}}
+	k := &Keys{kept: kept, all: map[string]entry{}, named: map[namedAs]namedKey{}, owned: map[ownedAs]ownedKey{}}
 	text, err := kept.Get()
 	if err != nil {
 		return nil, err
@@ -89,6 +92,9 @@ func OpenKeys(kept durable.Value) (*Keys, error) {
 	maps.Copy(k.all, read.Providers)
 	for _, further := range read.Named {
 		k.named[further.namedAs] = further
+	}
+	for _, own := range read.Owned {
+		k.owned[own.ownedAs] = own
 	}
 	return k, nil
 }
@@ -144,7 +150,7 @@ func (k *Keys) setLocked(providerID string, g Grant) error {
 	if maps.Equal(next, k.all) {
 		return nil
 	}
-	if err := k.write(next, k.named); err != nil {
+	if err := k.write(next, k.named, k.owned); err != nil {
 		return fmt.Errorf("keys: %w: %w", ErrNotKept, err)
 	}
 	k.all = next
@@ -184,7 +190,7 @@ func (k *Keys) SetNamed(providerID, name string, key provider.Secret) error {
 	if maps.Equal(next, k.named) {
 		return nil
 	}
-	if err := k.write(k.all, next); err != nil {
+	if err := k.write(k.all, next, k.owned); err != nil {
 		return fmt.Errorf("keys: %w: %w", ErrNotKept, err)
 	}
 	k.named = next
@@ -198,9 +204,10 @@ func entryOf(g Grant) entry {
 	return entry{Key: g.Token.Reveal(), Account: g.Account}
 }
 
-func (k *Keys) write(all map[string]entry, named map[namedAs]namedKey) error {
+func (k *Keys) write(all map[string]entry, named map[namedAs]namedKey, owned map[ownedAs]ownedKey) error {
 	further := slices.SortedFunc(maps.Values(named), func(a, b namedKey) int { return a.compare(b.namedAs) })
-	text, err := json.MarshalIndent(keptKeys{keysVersion, all, further}, "", "  ")
+	own := slices.SortedFunc(maps.Values(owned), func(a, b ownedKey) int { return a.compare(b.ownedAs) })
+	text, err := json.MarshalIndent(keptKeys{keysVersion, all, further, own}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type Config struct {
 	Env      provider.Secret // the key in the environment; zero: none
 	EnvVar   string          // the variable that it is in
 	Keys     *Keys
+	Holder   Holder       // whose key of Keys is the only grant; zero: the operator's
 	Flow     Flow         // nil: the vendor has only keys
 	Identity Identity     // used if there is no key; nil: none. A provider with an identity has no Flow
 	Log      *slog.Logger // required
@@ -82,8 +83,16 @@ func (s *Source) namesVariable(g Grant) bool {
 	return !g.ByLogin && provider.NamesVariable(strings.TrimSpace(g.Token.Reveal()), s.config.EnvVar)
 }
 
-// grant returns the current grant: the key in the environment, or otherwise that of the file, or otherwise the identity.
+// grant returns the current grant: that of the holder. Without a holder it is the key in the environment, or otherwise that of the file,
+// or otherwise the identity.
 func (s *Source) grant() (Grant, provider.KeySource) {
+	if h := s.config.Holder; h != (Holder{}) {
+		g := s.config.Keys.held(h, s.config.Provider)
+		if g.IsZero() {
+			return g, ""
+		}
+		return g, provider.KeyFromPerson
+	}
 	if !s.config.Env.IsZero() {
 		return Grant{Token: s.config.Env}, provider.KeyFromEnvironment
 	}
@@ -134,6 +143,8 @@ func (s *Source) Owner() (account, ending string) {
 func (s *Source) Advice() string {
 	state, from := s.Status()
 	switch {
+	case s.config.Holder != (Holder{}) && state != provider.KeyRefused:
+		return "the key was removed: " + s.remedy(from)
 	case state == provider.KeyRefused && from == provider.KeyFromLogin:
 		return "the login is not taken any more: " + s.remedy(from)
 	case state == provider.KeyRefused && from == provider.KeyFromIdentity:
@@ -154,6 +165,13 @@ func (s *Source) Advice() string {
 // remedy says how to get another credential than the one from there, or one at all. A key in the environment comes before a stored one.
 func (s *Source) remedy(from provider.KeySource) string {
 	run := "run `thinkd auth set " + s.config.Provider + "`"
+	switch h := s.config.Holder; {
+	case h == (Holder{}):
+	case h.User != "":
+		return "set another one with auth/set_key"
+	default:
+		return "whoever set the key of your tenant sets another one with auth/set_key"
+	}
 	if s.HasLogin() {
 		run = "run `thinkd auth login " + s.config.Provider + "`"
 	}
@@ -169,6 +187,9 @@ func (s *Source) remedy(from provider.KeySource) string {
 // Credential returns what the next call needs. An error is a *provider.Error, or the cause of ctx.
 func (s *Source) Credential(ctx context.Context) (Credential, error) {
 	g, _ := s.grant()
+	if g.IsZero() && s.config.Holder != (Holder{}) { // the adapter would say how the operator sets a key
+		return Credential{}, &provider.Error{Provider: s.config.Provider, Kind: provider.KindAuth, Message: s.Advice()}
+	}
 	if s.config.Flow == nil {
 		return Credential{Key: g.Token}, nil
 	}

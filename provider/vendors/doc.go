@@ -6,5 +6,5 @@
 //
 // Everything in this package is safe for concurrent use once it is made.
 //
-// Inside the package, files depend in one direction: api, address, config, catalog, kept, presence, router, endpoint, providers, probe, deployments, listings.
+// Inside the package, files depend in one direction: api, address, config, catalog, kept, presence, router, endpoint, providers, holders, probe, deployments, listings.
 package vendors

@@ -28,19 +28,36 @@ const demoPace = 40
 type Providers struct {
 	list     []Config
 	adapters map[string]func() provider.Provider // by provider; made at the first call
-	sources  map[string]*login.Source            // of keys, by provider
-	meters   map[string]*quota.Meter             // of limits, by provider
+	ends     map[string]endpoint                 // by provider
+	keys     *login.Keys
+	catalog  *registry.Catalog
+	sources  map[string]*login.Source // of keys, by provider
+	meters   map[string]*quota.Meter  // of limits, by provider
 	log      *slog.Logger
 
 	mu   sync.Mutex           // guards what follows
 	here map[string]*presence // of servers that may not run, by provider; nil: nobody has asked yet
 	sim  *sim.Listener        // nil: nobody has called the simulator yet
+	held map[heldBy]*held     // what calls with the keys of holders, as far as it was needed
+}
+
+// heldBy names a provider that is called with the key of a holder.
+type heldBy struct {
+	login.Holder
+	provider string
+}
+
+// held is a provider with the key of one holder. It has adapters of its own, and no meter: the limits that clients see are those of the
+// operator's account.
+type held struct {
+	source *login.Source
+	api    provider.Provider
 }
 
 // Open knows the providers of a list; own are the dialects of the config. Their adapters are made when they are first called, with or without a key:
 // a call without one says so. The simulator is served in memory, through the same HTTP as the others.
 func Open(list []Config, own Dialects, keys *login.Keys, catalog *registry.Catalog, log *slog.Logger) *Providers {
-	p := &Providers{list: list, adapters: make(map[string]func() provider.Provider), sources: make(map[string]*login.Source), meters: make(map[string]*quota.Meter), log: log}
+	p := &Providers{list: list, keys: keys, catalog: catalog, held: make(map[heldBy]*held), ends: make(map[string]endpoint), adapters: make(map[string]func() provider.Provider), sources: make(map[string]*login.Source), meters: make(map[string]*quota.Meter), log: log}
 	for _, pc := range list {
 		e := endpoint{Config: pc, own: own, client: exchange.NewClient(connect(pc.Network)), meter: quota.NewMeter(nil), log: log}
 		p.meters[pc.ID] = e.meter
@@ -57,6 +74,7 @@ func Open(list []Config, own Dialects, keys *login.Keys, catalog *registry.Catal
 		if pc.KeyEnvNow != "" {
 			log.Warn("the variable of a key is deprecated", "provider", pc.ID, "variable", pc.KeyEnv, "set", pc.KeyEnvNow)
 		}
+		p.ends[pc.ID] = e
 		var source *login.Source
 		if !e.simulated && pc.NeedsKey() {
 			source = keySource(pc, keys, e.client, log)
@@ -119,6 +137,48 @@ func (p *Providers) simulator() http.RoundTripper {
 	return p.sim.Transport()
 }
 
+// sourceOf is where the key comes from with which a holder calls a provider; nil: it needs none.
+func (p *Providers) sourceOf(h login.Holder, id string) *login.Source {
+	if own := p.heldFor(h, id); own != nil {
+		return own.source
+	}
+	return p.sources[id]
+}
+
+// heldFor is a provider with a key that h or h's tenant has; nil: neither has one.
+func (p *Providers) heldFor(h login.Holder, id string) *held {
+	if p.sources[id] == nil {
+		return nil
+	}
+	key, whose := p.keys.Of(h, id)
+	if key.IsZero() {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	by := heldBy{whose, id}
+	own := p.held[by]
+	if own == nil {
+		own = p.hold(by)
+		p.held[by] = own
+	}
+	return own
+}
+
+// hold prepares calls with the key of a holder.
+func (p *Providers) hold(by heldBy) *held {
+	e := p.ends[by.provider]
+	e.meter = nil
+	own := login.Config{Provider: e.ID, EnvVar: e.KeyEnv, Keys: p.keys, Holder: by.Holder, Flow: loginFlow(e.Login, e.ID, e.client), Log: p.log}
+	source := login.NewSource(own)
+	adapter, err := p.open(e, source, p.catalog)
+	if err != nil {
+		p.log.Error("a provider cannot be called", "provider", e.ID, "err", err)
+		adapter = unusable{router{}, e.ID, err.Error()}
+	}
+	return &held{source, adapter}
+}
+
 // presence is that of a server that may not run; nil: it is none of these. The first call asks all such servers, so that a
 // caller that needs several waits only once.
 func (p *Providers) presence(c Config) *presence {
@@ -149,8 +209,11 @@ func (p *Providers) Close() error {
 		source.Close()
 	}
 	p.mu.Lock()
-	here, simulator := p.here, p.sim
+	here, simulator, owned := p.here, p.sim, p.held
 	p.mu.Unlock()
+	for _, h := range owned {
+		h.source.Close()
+	}
 	for _, server := range here {
 		server.close()
 	}
@@ -172,12 +235,15 @@ func (p *Providers) Has(id string) []provider.Model {
 	return nil
 }
 
-// Available says whether a provider can be called, and if not, why.
-func (p *Providers) Available(c Config) (bool, string) {
+// Available says whether a provider can be called with the operator's key, and if not, why.
+func (p *Providers) Available(c Config) (bool, string) { return p.available(c, p.sources[c.ID]) }
+
+// available is Available for the key of a source; nil: it needs none.
+func (p *Providers) available(c Config, source *login.Source) (bool, string) {
 	if c.BaseURL == "" && c.ID != Simulator {
 		return false, noAddress(c)
 	}
-	if source := p.sources[c.ID]; source != nil && c.Amazon == nil {
+	if source != nil && c.Amazon == nil {
 		if state, _ := source.Status(); state != provider.KeyReady {
 			return false, source.Advice()
 		}
@@ -246,6 +312,7 @@ type Status struct {
 	Why       string        // it cannot
 	Limits    []quota.Limit // of the account, as the latest answers said
 	Keys      []provider.NamedKey
+	Whose     login.Holder // whose key applies; zero: the operator's
 }
 
 // Status returns the state of all providers, in the order of the config.
@@ -271,10 +338,10 @@ func (p *Providers) Status() []Status {
 }
 
 // DefaultModel returns a model of the first provider that can be called: its default model, or the first that the configuration
-// names, or the first of its list. rows has what is known of a provider's models. The simulator can always be called; it comes last.
-func (p *Providers) DefaultModel(rows func(providerID string) []provider.Model) (providerID, model string) {
+// names, or the first of its list. h is who calls it. rows has what is known of a provider's models. The simulator can always be called; it comes last.
+func (p *Providers) DefaultModel(h login.Holder, rows func(providerID string) []provider.Model) (providerID, model string) {
 	for _, c := range p.list {
-		if available, _ := p.Available(c); !available {
+		if available, _ := p.available(c, p.sourceOf(h, c.ID)); !available {
 			continue
 		}
 		if model := p.firstModel(c, rows); model != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/vendors"
 )
@@ -95,7 +96,7 @@ func TestDefaultModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, discard)
-		id, model := p.DefaultModel(func(id string) []provider.Model {
+		id, model := p.DefaultModel(login.Holder{}, func(id string) []provider.Model {
 			return []provider.Model{{Provider: id, ID: "gone", Lifecycle: &provider.Lifecycle{Gone: true}}, {Provider: id, ID: "listed"}}
 		})
 		if got := id + "/" + model; got != tt.want {

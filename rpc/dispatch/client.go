@@ -139,12 +139,21 @@ func (c *Client) handle(call *conn.Call) {
 	}
 }
 
-// admit checks whether a request may run here: the right, and the place of its session.
-func (c *Client) admit(call *conn.Call, m method.Bound) error {
+// now is the principal with the rights that it has now.
+func (c *Client) now() method.Principal {
 	p := c.Principal
 	if rights := c.rights.Load(); rights != nil {
 		p.Rights = *rights
 	}
+	return p
+}
+
+// May refuses what needs a right beyond that of the method, if the client lacks it. what is the subject of the refusal's sentence.
+func (c *Client) May(right method.Right, what string) error { return c.now().Check(what, right) }
+
+// admit checks whether a request may run here: the right, and the place of its session.
+func (c *Client) admit(call *conn.Call, m method.Bound) error {
+	p := c.now()
 	if meter := c.server.meter; meter != nil {
 		if resets, ok := meter.Take(p.Owner); !ok {
 			return failure.Quota("requests", resets, "you have made too many requests; wait a moment")

@@ -90,6 +90,7 @@ type UserSessionParams struct {
 type UserDeletion struct {
 	Sessions int      `json:"sessions"`
 	Tokens   int      `json:"tokens"`
+	Keys     int      `json:"keys"`     // of providers
 	Media    int      `json:"media"`    // files of images and documents
 	Size     int64    `json:"size"`     // of the store's file before, in bytes
 	Left     int64    `json:"left"`     // and after

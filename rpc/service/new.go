@@ -76,7 +76,7 @@ func (c Caller) Record(p New) (session.Session, error) {
 	}
 	set := session.Settings{Agent: agent.ChoiceOf(named)}
 	if id := cmp.Or(p.Model, named.Model); id == "" {
-		set.Model = c.config.DefaultModel()
+		set.Model = c.DefaultModel()
 	} else if set.Model, err = c.Model(id, ""); err != nil {
 		return session.Session{}, err
 	}

@@ -20,10 +20,11 @@ type Config struct {
 	Sessions     func(method.Principal) Sessions        // those of a principal; [AgentsOf] makes it. It costs nothing: it is called for each request
 	Catalog      agent.Catalog                          // of all models
 	Providers    func() []ProviderStatus                // in catalog order
+	OwnKeys      func(session.Owner) []ProviderStatus   // Providers as they are for a user, who may have keys; nil: as they are for all
 	Servers      func() []ProviderStatus                // MCP servers that one can log in to; nil: there are none
 	Server       func(id string) (ProviderStatus, bool) // one of them, or one at an address that a client could name; nil: there are none
 	Settings     *registry.Settings                     // what clients set for all sessions
-	DefaultModel func() session.ModelRef                // of a session whose client names none
+	DefaultModel func(session.Owner) session.ModelRef   // of a session whose client names none
 	Tools        Tools
 	Egress       []string // labels of the providers that sessions may reach; none: all
 }
@@ -44,7 +45,21 @@ type ProviderStatus struct {
 	Keys       []provider.NamedKey // further keys, by name
 	Egress     []string            // labels that say where its data goes
 	Limits     []quota.Limit       // of the account, as the vendor's latest answers said
+	Scope      KeyScope            // whose key it is; empty: the operator's
 }
+
+// KeyScope says whose key of a provider it is.
+type KeyScope string
+
+// The scopes of keys. A key of a narrower scope comes first.
+const (
+	KeyOfUser     KeyScope = "user"
+	KeyOfTenant   KeyScope = "tenant" // for all of its users
+	KeyOfOperator KeyScope = "operator"
+)
+
+// Words lists all scopes.
+func (KeyScope) Words() []string { return provider.Words(KeyOfUser, KeyOfTenant, KeyOfOperator) }
 
 // Tools is what a server knows of the daemon's own hosts of tools, besides what [agent.Config] lists.
 type Tools struct {
@@ -84,23 +99,39 @@ func (c *Config) Of(p method.Principal, sameUser bool) Caller {
 	return Caller{SameUser: sameUser, config: c, principal: p}
 }
 
-// MaySetKeys reports whether the caller may set and remove keys and logins.
-func (c Caller) MaySetKeys() bool { return c.principal.Check("", method.Keys) == nil }
+// MaySetKeys reports whether the caller may set and remove the operator's keys and logins.
+func (c Caller) MaySetKeys() bool {
+	return c.OwnsMachine() && c.principal.Check("", method.Keys) == nil
+}
+
+// Owner is whose sessions the caller has.
+func (c Caller) Owner() session.Owner { return c.principal.Owner }
+
+// DefaultModel is that of a session of the caller whose client names none.
+func (c Caller) DefaultModel() session.ModelRef { return c.config.DefaultModel(c.principal.Owner) }
 
 // OwnsMachine reports whether the caller is the operator: see [method.Principal.OwnsMachine].
 func (c Caller) OwnsMachine() bool { return c.principal.OwnsMachine() }
 
 // Providers lists the providers, in catalog order. Callers who do not own the machine learn which of them they can use, and nothing about
-// keys, logins, limits of accounts and settings.
+// keys of the operator, logins, limits of accounts and settings.
 func (c Caller) Providers() []ProviderStatus {
-	list := c.config.Providers()
 	if c.OwnsMachine() {
-		return list
+		return c.config.Providers()
+	}
+	list := []ProviderStatus(nil)
+	if c.config.OwnKeys != nil {
+		list = c.config.OwnKeys(c.principal.Owner)
+	} else {
+		list = c.config.Providers()
 	}
 	shown := make([]ProviderStatus, 0, len(list))
 	for _, s := range list {
 		one := ProviderStatus{ID: s.ID, Available: s.Available, Auth: provider.KeyReady}
-		if !s.Available {
+		switch {
+		case s.Scope != "":
+			one.Auth, one.AuthSource, one.KeyEnding, one.Scope, one.Why = s.Auth, s.AuthSource, s.KeyEnding, s.Scope, s.Why
+		case !s.Available:
 			one.Auth, one.Why = provider.KeyMissing, "the operator has not set this provider up"
 		}
 		shown = append(shown, one)

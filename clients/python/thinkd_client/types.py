@@ -63,6 +63,7 @@ class AuthState:
     keys: list[NamedKey] | None = None
     egress: list[str] | None = None
     limits: list[RateLimit] | None = None
+    scope: KeyScope | None = None
 
 
 @dataclass(kw_only=True)
@@ -1086,6 +1087,7 @@ class AuthSetKeyResult:
     keys: list[NamedKey] | None = None
     egress: list[str] | None = None
     limits: list[RateLimit] | None = None
+    scope: KeyScope | None = None
     ignored: list[str] | None = None
     did_you_mean: dict[str, str] | None = None
 
@@ -1946,6 +1948,7 @@ FailureKind = Literal["auth", "rate_limit", "quota", "overloaded", "context_too_
 Fallback = Literal["downgrade", "off", "provider_default", "error"]
 GrantScope = Literal["tool", "prefix", "folder"]
 Incomplete = Literal["cancelled", "interrupted", "error", "max_tokens", "refusal", "refused"]
+KeyScope = Literal["user", "tenant", "operator"]
 KeySource = Literal["environment", "keys", "login", "identity"]
 KeyState = Literal["ready", "missing", "refused", "not_needed"]
 Level = Literal["off", "auto", "on", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -2191,9 +2194,10 @@ class Calls:
         provider: str,
         key: str,
         name: str | None = None,
+        scope: KeyScope | None = None,
     ) -> AuthSetKeyResult:
-        """Stores a key for a provider. An empty key removes the stored key or login."""
-        return await self._typed("auth/set_key", {"provider": provider, "key": key, "name": name}, AuthSetKeyResult)
+        """Stores a key for a provider: one's own, or with the right keys that of the tenant or the operator. An empty key removes it."""
+        return await self._typed("auth/set_key", {"provider": provider, "key": key, "name": name, "scope": scope}, AuthSetKeyResult)
 
     async def auth_login(
         self,

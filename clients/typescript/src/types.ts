@@ -55,6 +55,7 @@ export type AuthState = {
 	keys?: NamedKey[];
 	egress?: string[];
 	limits?: RateLimit[];
+	scope?: KeyScope;
 };
 
 export type Block = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | ServerToolBlock | MediaBlock;
@@ -303,6 +304,8 @@ export type Joined = {
 	message_id: string;
 	block: number;
 };
+
+export type KeyScope = "user" | "tenant" | "operator";
 
 export type KeySource = "environment" | "keys" | "login" | "identity";
 
@@ -1195,12 +1198,13 @@ export interface Methods {
 			did_you_mean?: Record<string, string>;
 		};
 	};
-	/** Stores a key for a provider. An empty key removes the stored key or login. */
+	/** Stores a key for a provider: one's own, or with the right keys that of the tenant or the operator. An empty key removes it. */
 	"auth/set_key": {
 		params: {
 			provider: string;
 			key: string;
 			name?: string;
+			scope?: KeyScope;
 		};
 		result: {
 			provider: string;
@@ -1212,6 +1216,7 @@ export interface Methods {
 			keys?: NamedKey[];
 			egress?: string[];
 			limits?: RateLimit[];
+			scope?: KeyScope;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};

@@ -49,6 +49,9 @@ func (a Auth) QuotaOf(o session.Owner) Quota {
 	return a.Quota
 }
 
+// Encrypts reports whether the stored keys of providers are encrypted.
+func (a Auth) Encrypts() bool { return a.KeyFile != "" || a.KeyCommand != nil }
+
 // auth checks [auth]. A server that runs a program on this machine is not for users, who do not own the machine.
 func (src *source) auth(f *fileAuth, servers []toolhost.Server) (Auth, error) {
 	if f == nil {

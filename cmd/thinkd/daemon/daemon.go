@@ -109,6 +109,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Ended: d.telemetry.Turn, Learned: d.models.learn,
 	}
 	if c.Auth.Users {
+		ac.Own = d.models.ownKeys()
 		ac.Quota = func(o session.Owner) gate.Quota { return c.Auth.QuotaOf(o).Quota }
 	}
 	if d.blobs != nil { // a nil *blob.Dir would be blobs that are no nil
@@ -135,17 +136,26 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 			return audit.Read(AuditDir(kept.dir), q, after, limit)
 		}
 	}
+	var ownKeys func(session.Owner) []service.ProviderStatus
+	var setOwnKey func(session.Owner, service.KeyScope, string, provider.Secret) error
+	if c.Auth.Users {
+		ownKeys = func(o session.Owner) []service.ProviderStatus { return d.models.status(settings, o) }
+		if c.Auth.Encrypts() {
+			setOwnKey = d.models.setOwnKey
+		}
+	}
 	d.server = rpc.NewServer(rpc.Config{
 		Meter: meter, Auditor: auditor, Audited: audited,
 		Config: service.Config{
 			Log: log, Sessions: service.AgentsOf(d.agents), Catalog: ac.Catalog, Settings: settings, Tools: d.hosts.tools(c), Egress: c.Egress,
-			Providers:    func() []service.ProviderStatus { return d.models.status(settings) },
+			Providers:    func() []service.ProviderStatus { return d.models.status(settings, session.Operator) },
+			OwnKeys:      ownKeys,
 			Servers:      d.hosts.accounts,
 			Server:       d.hosts.account,
-			DefaultModel: func() session.ModelRef { return d.models.defaultModel(c) },
+			DefaultModel: func(o session.Owner) session.ModelRef { return d.models.defaultModel(c, o) },
 		},
 		Version: o.Version, MessageBytes: c.Limits.MessageBytes, Listening: d.listening, Blobs: ac.Blobs,
-		SetKey: d.setKey, Login: d.login, Refresh: d.models.lists.Refresh, DefaultsChanged: d.agents.DefaultsChanged,
+		SetKey: d.setKey, SetOwnKey: setOwnKey, Login: d.login, Refresh: d.models.lists.Refresh, DefaultsChanged: d.agents.DefaultsChanged,
 	})
 	if d.blobs != nil {
 		d.sweep()

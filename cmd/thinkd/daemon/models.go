@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
@@ -39,24 +40,32 @@ func openModels(c config.Config, keys *login.Keys, value durable.Value, log *slo
 }
 
 // defaultModel is what a new session gets if its client names no model: the config's, or that of the first provider that can be
-// called.
-func (m *models) defaultModel(c config.Config) session.ModelRef {
+// called by its owner.
+func (m *models) defaultModel(c config.Config, o session.Owner) session.ModelRef {
 	if c.Model != "" {
 		if row, err := m.lists.Current().Find(c.Model); err == nil {
 			return session.ModelRef{Provider: row.Provider, ID: row.ID}
 		}
 	}
-	id, model := m.providers.DefaultModel(m.lists.Current().Catalog().ModelsOf)
+	id, model := m.providers.DefaultModel(login.Holder(o), m.lists.Current().Catalog().ModelsOf)
 	return session.ModelRef{Provider: id, ID: model}
 }
 
-func (m *models) status(settings *registry.Settings) []service.ProviderStatus {
+// status is that of the providers as an owner calls them.
+func (m *models) status(settings *registry.Settings, o session.Owner) []service.ProviderStatus {
 	var list []service.ProviderStatus
-	for _, s := range m.providers.Status() {
+	for _, s := range m.providers.StatusFor(login.Holder(o)) {
 		status := service.ProviderStatus{ID: s.ID, Available: s.Available, Why: s.Why, Auth: s.Key, AuthSource: s.KeySource, KeyEnding: s.KeyEnding, Keys: s.Keys, Egress: m.providers.Egress(s.ID), Login: s.Login, Limits: s.Limits,
 			Defaults: settings.Defaults(s.ID)}
-		if by := m.payer(s.ID, ""); by != nil {
-			status.Payer = &by.Payer
+		switch {
+		case s.Whose == (login.Holder{}):
+			if by := m.payer(s.ID, ""); by != nil {
+				status.Payer = &by.Payer
+			}
+		case s.Whose.User == "":
+			status.Scope = service.KeyOfTenant
+		default:
+			status.Scope = service.KeyOfUser
 		}
 		list = append(list, status)
 	}
@@ -65,6 +74,35 @@ func (m *models) status(settings *registry.Settings) []service.ProviderStatus {
 
 func (m *models) setKey(id, name string, key provider.Secret) error {
 	return m.notKept(m.providers.SetKey(id, name, key))
+}
+
+// setOwnKey stores or removes the key of a user, or that of the user's tenant.
+func (m *models) setOwnKey(o session.Owner, scope service.KeyScope, id string, key provider.Secret) error {
+	h := login.Holder(o)
+	if scope == service.KeyOfTenant {
+		h = h.ForTenant()
+	}
+	return m.notKept(m.providers.SetKeyOf(h, id, key))
+}
+
+// forget removes the keys that a user has stored.
+func (m *models) forget(o session.Owner) (n int, err error) {
+	n, err = m.providers.ForgetHolder(login.Holder(o))
+	return n, m.notKept(err)
+}
+
+// ownKeys are those of users, for the agents.
+func (m *models) ownKeys() *agent.OwnKeys {
+	return &agent.OwnKeys{
+		Provider: func(o session.Owner, id string) provider.Provider { return m.providers.FindFor(login.Holder(o), id) },
+		Payer: func(o session.Owner, id, key string) (by *session.Payer, own bool) {
+			p, account, own, known := m.providers.PayerFor(login.Holder(o), id, key)
+			if !known {
+				return nil, false
+			}
+			return &session.Payer{Payer: p, Account: account}, own
+		},
+	}
 }
 
 func (m *models) login(ctx context.Context, id string, show func(rpc.LoginPrompt)) error {

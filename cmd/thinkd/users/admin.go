@@ -27,6 +27,7 @@ type Admin struct {
 	File   *bolt.Store // that Store has all but ephemeral sessions in
 	Blobs  *blob.Dir
 	Agents *agent.Group
+	Forget func(session.Owner) (keys int, err error) // removes the keys of providers that a user has stored
 
 	// Expel ends the connections of an owner and waits until nothing of them runs. The owner is not let in until readmit.
 	Expel func(ctx context.Context, o session.Owner) (readmit func(), err error)
@@ -149,7 +150,7 @@ func (a *Admin) DeleteSession(ctx context.Context, p door.UserSessionParams) err
 	return a.Agents.For(o).Delete(ctx, id)
 }
 
-// Delete ends a user's connections, and removes their tokens, their sessions with all that is kept for them, and their part of the ledger.
+// Delete ends a user's connections, and removes their tokens, their keys of providers, their sessions with all that is kept for them, and their part of the ledger.
 // Then it rewrites the store's file, because the file still has the bytes of what was deleted. Images and documents that were sent in the
 // last minute make it wait for up to a minute. The user is not let in meanwhile.
 func (a *Admin) Delete(ctx context.Context, u door.UserName) (r door.UserDeletion, err error) {
@@ -168,6 +169,9 @@ func (a *Admin) Delete(ctx context.Context, u door.UserName) (r door.UserDeletio
 	gone, err := a.Agents.For(o).Forget(ctx)
 	if r.Sessions = len(gone); err != nil {
 		return r, fmt.Errorf("%d sessions were deleted, and then: %w; repeat the command", len(gone), err)
+	}
+	if r.Keys, err = a.Forget(o); err != nil {
+		return r, fmt.Errorf("the sessions were deleted, but not the user's keys of providers: %w; repeat the command", err)
 	}
 	if r.Media, err = a.Blobs.Clear(ctx, a.Store); err != nil {
 		return r, fmt.Errorf("the sessions were deleted, but not their images and documents: %w; repeat the command", err)

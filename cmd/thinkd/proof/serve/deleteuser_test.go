@@ -139,7 +139,7 @@ func TestDeleteUser(t *testing.T) {
 	}
 
 	text, err = admin(t, data, config, "users", "delete", "ann", "--yes")
-	if err != nil || !strings.HasPrefix(text, "deleted ann: 3 sessions, 1 token, 1 file of") || !strings.Contains(text, "still occur in: audit/") {
+	if err != nil || !strings.HasPrefix(text, "deleted ann: 3 sessions, 1 token, 0 keys, 1 file of") || !strings.Contains(text, "still occur in: audit/") {
 		t.Errorf("%s, %v", text, err)
 	}
 	if code, reason := ann.client.Closed(); code != 4001 {
