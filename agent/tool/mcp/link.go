@@ -31,6 +31,7 @@ type link struct {
 	ready   chan struct{} // closed when the server runs, or err says why it does not
 	err     error
 	program *exec.Cmd // nil: the server is at an address
+	stderr  *lines    // of program
 	session *mcp.ClientSession
 	gone    chan struct{} // closed when run returns
 
@@ -70,12 +71,15 @@ func (l *link) run(host context.Context, group *sync.WaitGroup) {
 	log := l.config.Log.With("server", l.config.Server.Name)
 	way, program, release, err := l.config.transport()
 	if err != nil {
-		l.err = fmt.Errorf("mcp server %s: %w: %v", l.config.Server.Name, errDown, err)
+		l.err = fmt.Errorf("cannot start the program: %w", err)
 		log.Warn("an mcp server did not start", "err", err)
 		close(l.ready)
 		return
 	}
 	l.program = program
+	if program != nil {
+		l.stderr, _ = program.Stderr.(*lines)
+	}
 	end := sync.OnceFunc(func() {
 		if err := release(); err != nil {
 			log.Warn("an mcp server's processes", "err", err)
@@ -92,11 +96,8 @@ func (l *link) run(host context.Context, group *sync.WaitGroup) {
 		err = fmt.Errorf("it was not ready after %s", startTime)
 	}
 	if err != nil {
-		l.err = fmt.Errorf("mcp server %s: %w: %v", l.config.Server.Name, errDown, err) // %v: it must not look like an error of a call
-		if need, ok := errors.AsType[*mcplogin.NeededError](err); ok {
-			l.err = fmt.Errorf("mcp server %s: %w", l.config.Server.Name, need)
-		}
-		log.Warn("an mcp server did not start", "err", err)
+		l.err = l.unusable(err)
+		log.Warn("an mcp server did not start", "err", l.err)
 	}
 	close(l.ready)
 	if session == nil {
@@ -164,7 +165,7 @@ func (l *link) current(ctx context.Context) (listing, error) {
 			if !errors.Is(ctx.Err(), context.Canceled) { // the caller has not given up
 				l.stop()
 			}
-			return listing{}, fmt.Errorf("%w: %v", errDown, err) // %v: it must not look like an error of a call
+			return listing{}, l.unusable(err)
 		}
 		l.known = known
 		l.prompts.Store(&known.prompts)
@@ -172,10 +173,25 @@ func (l *link) current(ctx context.Context) (listing, error) {
 	return l.known, nil
 }
 
-var (
-	errDown   = errors.New("is not there")
-	errBroken = errors.New("the connection ended in the call")
-)
+// unusable says why the server cannot be asked. It hides the types of err, which would look like errors of a call, except for a missing
+// login.
+func (l *link) unusable(err error) error {
+	if need, ok := errors.AsType[*mcplogin.NeededError](err); ok {
+		return need
+	}
+	reason := err.Error()
+	if l.program != nil && errors.Is(err, mcp.ErrConnectionClosed) {
+		reason = "the program ended before it answered"
+	}
+	if l.stderr != nil {
+		if last := l.stderr.last(); last != "" {
+			reason += ": " + last
+		}
+	}
+	return errors.New(reason)
+}
+
+var errBroken = errors.New("the connection ended in the call")
 
 // call runs a call, and cancels it when ctx ends.
 func (l *link) call(ctx context.Context, run action, input json.RawMessage, progress func(string)) (provider.ToolResult, error) {

@@ -197,16 +197,21 @@ func TestServerEnds(t *testing.T) {
 	}
 }
 
-// What does not start says so, without a path of the machine.
+// A server that does not start gives the reason to who lists its tools, and the model a sentence without a path of the machine.
 func TestServerMissing(t *testing.T) {
-	for _, s := range []toolhost.Server{
-		{Name: "none", Command: []string{filepath.Join(t.TempDir(), "none")}},
-		{Name: "none", Command: []string{"go", "version"}},
-		{Name: "none", URL: "http://127.0.0.1:1/mcp"},
+	for _, test := range []struct {
+		server toolhost.Server
+		why    string
+	}{
+		{toolhost.Server{Name: "none", Command: []string{filepath.Join(t.TempDir(), "none")}}, "none: no such file or directory"},
+		{toolhost.Server{Name: "none", Command: []string{"go", "version"}}, "the program ended before it answered"},
+		{toolhost.Server{Name: "none", Command: []string{"go", "no-such-command"}}, "the program ended before it answered: Run 'go help' for usage."},
+		{toolhost.Server{Name: "none", URL: "http://127.0.0.1:1/mcp"}, "connection refused"},
 	} {
+		s := test.server
 		h, _ := open(t, s)
-		if tools, err := h.Tools(t.Context()); err == nil {
-			t.Errorf("%v has the tools %v", s, tools)
+		if tools, err := h.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), test.why) {
+			t.Errorf("%v has the tools %v, %v, want an error with %q", s, tools, err, test.why)
 		}
 		if said, failed := run(t, h, "none__x", `{}`); !failed || said != "the server none cannot be reached; the call was not run" {
 			t.Errorf("%v: %q", s, said)

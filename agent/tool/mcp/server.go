@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os/exec"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -92,6 +93,15 @@ type lines struct {
 	report  func(string)
 	pending []byte
 	skip    bool // the rest of a line that was reported
+	newest  atomic.Pointer[string]
+}
+
+// last is the last line that was reported. Any goroutine may call it.
+func (w *lines) last() string {
+	if line := w.newest.Load(); line != nil {
+		return *line
+	}
+	return ""
 }
 
 func (w *lines) Write(p []byte) (int, error) {
@@ -103,7 +113,9 @@ func (w *lines) Write(p []byte) (int, error) {
 		}
 		if !w.skip && (whole || len(w.pending) == maxLine) {
 			if text := bytes.TrimSpace(w.pending); len(text) > 0 {
-				w.report(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))))
+				line := string(bytes.ToValidUTF8(text, []byte("\uFFFD")))
+				w.newest.Store(&line)
+				w.report(line)
 			}
 			w.pending, w.skip = w.pending[:0], true
 		}
