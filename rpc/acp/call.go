@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -102,16 +103,22 @@ func (th *thread) sendStarted(ctx context.Context, u *feed.Update, call string, 
 // maxMatches bounds the locations of a result: an editor opens them one by one.
 const maxMatches = 50
 
+// foundLine is a line of a search's result. The path can contain a colon: that of a Windows volume does.
+var foundLine = regexp.MustCompile(`^(.+?):([1-9][0-9]*): `)
+
 // matches are the lines that a search has found, by the form of the built-in tool's result. nil: the call is no search.
 func (th *thread) matches(c *toolCall, content provider.Blocks) (places []place) {
 	if !c.search {
 		return nil
 	}
 	for line := range strings.Lines(blocks.Plain(content)) {
-		path, rest, ok := strings.Cut(line, ":")
-		number, _, more := strings.Cut(rest, ": ")
-		n, err := strconv.Atoi(number)
-		if !ok || !more || err != nil || n < 1 {
+		found := foundLine.FindStringSubmatch(line)
+		if found == nil {
+			continue
+		}
+		path := filepath.FromSlash(found[1])
+		n, err := strconv.Atoi(found[2])
+		if err != nil {
 			continue
 		}
 		if !filepath.IsAbs(path) {

@@ -16,8 +16,9 @@ import (
 func TestMatches(t *testing.T) {
 	dir := t.TempDir()
 	th := &thread{dir: dir, tools: map[string]tool.Tool{"search": {Tool: provider.Tool{Name: "search"}, Host: tool.Builtin}, "run": {Tool: provider.Tool{Name: "run"}, Host: tool.Builtin}}}
-	content := provider.Blocks{provider.Text{Text: "a/b.go:12: func main() {\nc.go:3: x: y\n[there are more than 200; search for less]\nd.go:no: z\ne.go:0: z\n"}}
-	want := []place{{filepath.Join(dir, "a", "b.go"), 12}, {filepath.Join(dir, "c.go"), 3}}
+	further := filepath.Join(t.TempDir(), "x:y.go") // a path with a colon, as that of a Windows volume is
+	content := provider.Blocks{provider.Text{Text: filepath.ToSlash(further) + ":7: z\na/b.go:12: func main() {\nc.go:3: x: y\n[there are more than 200; search for less]\nd.go:no: z\ne.go:0: z\n"}}
+	want := []place{{further, 7}, {filepath.Join(dir, "a", "b.go"), 12}, {filepath.Join(dir, "c.go"), 3}}
 	c := &toolCall{}
 	th.toolCall(c, "search", "", json.RawMessage(`{"pattern":"x"}`), "in_progress")
 	if diff := cmp.Diff(want, th.matches(c, content)); diff != "" {

@@ -77,6 +77,21 @@ func has(t *testing.T, what, got string, want ...string) {
 	}
 }
 
+// A path that a search finds in a further folder can be read: relative paths are below the first folder.
+func TestSearchInAFurtherFolder(t *testing.T) {
+	_, first := at(t, map[string]string{"a.txt": "a needle\n", "sub/b.txt": "b needle\n"})
+	_, further := at(t, map[string]string{"a.txt": "another needle\n"})
+	h := New(Config{}).In(Place{Roots: []string{first, further}})
+	found := filepath.ToSlash(filepath.Join(further, "a.txt"))
+	for path, want := range map[string]string{"": "a.txt:1: a needle\nsub/b.txt:1: b needle\n", filepath.Join(first, "sub"): "sub/b.txt:1: b needle\n",
+		further: found + ":1: another needle\n", found: found + ":1: another needle\n"} {
+		if got := call(t, h, "search", in{"pattern": "needle", "path": path}); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+	has(t, "the file that was found", call(t, h, "read_file", in{"path": found}), "another needle")
+}
+
 func TestDefinitions(t *testing.T) {
 	h, _ := at(t, nil)
 	tools, err := h.Tools(t.Context())

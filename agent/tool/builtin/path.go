@@ -70,6 +70,15 @@ func outside(path string) error {
 // path is the absolute path, for calls that do not use the root.
 func (s spot) path() string { return filepath.Join(s.Root.Name(), s.name) }
 
+// named is a path below the root as a later call can give it: one in a further folder is absolute, because relative paths are below the
+// first one.
+func (s spot) named(below string) string {
+	if s.Root.Name() == s.host.place.Roots[0] {
+		return below
+	}
+	return filepath.ToSlash(filepath.Join(s.Root.Name(), filepath.FromSlash(below)))
+}
+
 // refused is a system error in words for a model, without paths of the machine.
 func (s spot) refused(err error) error {
 	switch {

@@ -109,7 +109,7 @@ func search(ctx context.Context, h *Host, p searchParams) (string, error) {
 			return err
 		}
 		defer f.Close()
-		return matches.in(ctx, f, e.path)
+		return matches.in(ctx, f, w.named(e.path))
 	})
 	switch {
 	case errors.Is(err, errEnough):
