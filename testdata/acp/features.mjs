@@ -16,12 +16,19 @@ const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
 child.stdout.on("data", (data) => appendFileSync(folder + "/heard", data));
 
 const updates = []; // of all sessions: {sessionId, update}
+let wake = () => {};
+const until = async (wanted, from) => {
+  while (!updates.slice(from).some((u) => wanted(u.update))) await new Promise((resolve) => (wake = resolve));
+};
 const asked = []; // the permission requests
 let permit = "allow_once"; // the kind that the user selects, or a function of the request
 const terminals = new Map();
 
 const app = client({ name: "features" })
-  .onNotification(methods.client.session.update, ({ params }) => void updates.push(params))
+  .onNotification(methods.client.session.update, ({ params }) => {
+    updates.push(params);
+    wake();
+  })
   .onNotification(methods.client.auth.statusUpdate, () => {})
   .onRequest(methods.client.session.requestPermission, ({ params }) => {
     asked.push(params);
@@ -147,7 +154,7 @@ await app.connectWith(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(c
   permit = (p) => p.options.find((o) => o.kind === "allow_always" && /echo/.test(o.name)) ?? assert.fail(JSON.stringify(p.options));
   asked.length = 0;
   for (const n of [1, 2]) {
-    const { from } = await say(id, `[[sim: tool=run args={"command":"echo ${n}"} pace=0]]`);
+    const { from } = await say(id, `[[sim: tool=run args={"command":"echo hello ${n}"} pace=0]]`);
     assert.equal(calls(id, from).at(-1).status, "completed");
   }
   assert.equal(asked.length, 1);
@@ -197,15 +204,17 @@ await app.connectWith(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(c
   // A session belongs to its directory: the editor learns so when it names another one.
   const other = updates.length;
   await agent.request(session.load, { sessionId: id, cwd: folder, mcpServers: [] });
-  assert.ok(updates.slice(other).some((u) => u.update.sessionUpdate.includes("notice") && JSON.stringify(u.update).includes(cwd)), "no notice of the other directory");
+  await until((u) => u.sessionUpdate.includes("notice") && JSON.stringify(u).includes(cwd), other);
   works("another directory");
 
-  const thought = await say(id, "/think max Hm. " + quick);
-  assert.equal(thought.stopReason, "end_turn");
-  const exported = await say(id, "/export out.md");
-  assert.equal(exported.stopReason, "end_turn");
-  const compacted = await say(id, "/compact");
-  assert.equal(compacted.stopReason, "end_turn");
+  // Commands: one prompt with another level, another model, the session as a text, and a summary of the earlier turns.
+  const plain = (await open()).sessionId; // no markers, which a summary would have in its record
+  assert.equal((await say(plain, "/think max Hm.")).stopReason, "end_turn");
+  const switched = await say(plain, "/model sim/gpt");
+  await until((u) => u.sessionUpdate === "config_option_update" && value(u, "model") === "sim/gpt", switched.from);
+  assert.match(text(plain, (await say(plain, "/export")).from), /^# /m);
+  assert.equal((await say(plain, "And now?")).stopReason, "end_turn");
+  assert.equal((await say(plain, "/compact")).stopReason, "end_turn");
   works("commands run");
 
   await agent.request(session.close, { sessionId: id });

@@ -129,7 +129,12 @@ func TestACPForeign(t *testing.T) {
 			t.Errorf("what was loaded has no %q: %s", line, loaded)
 		}
 	}
+	followsSchema(t, folder, 50)
+}
 
+// followsSchema holds what an editor heard against the protocol's schema. least is the number of messages that there have to be.
+func followsSchema(t *testing.T, folder string, least int) {
+	t.Helper()
 	schema, err := acptest.Open("../../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +149,31 @@ func TestACPForeign(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(messages) < 50 {
+	if len(messages) < least {
 		t.Errorf("only %d messages were heard", len(messages))
 	}
+}
+
+// TestACPFeatures tries the features of docs/editors.md with the protocol's own SDK and the types of its unstable schema.
+func TestACPFeatures(t *testing.T) {
+	t.Parallel()
+	dir, node := foreignEditor(t)
+	folder := project(t)
+	agent := proof.Command(t, nil)
+	config := proof.WriteConfig(t, "[[providers.sim.models]]\nid = \"gemini\"\ninput = [\"text\", \"audio\"]\n") // no other simulated model takes sounds
+	cmd := exec.CommandContext(t.Context(), node, filepath.Join(dir, "features.mjs"), folder, agent.Path, "--data", proof.DataDir(t), "--config", config, "acp")
+	cmd.Env = agent.Env
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, out, stderr.String())
+	}
+	want := []string{"initialize", "auth/status", "systemPrompt", "options", "usage", "commands", "plan", "locations and additionalDirectories", "terminals",
+		"reject_always", "allow_always for a prefix", "rate limits", "audio", "session/set_title and session/status", "session/fork", "session/archive",
+		"another directory", "commands run", "close and delete", "logout"}
+	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(string(out)), "\n")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	followsSchema(t, folder, 200)
 }
