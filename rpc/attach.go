@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
@@ -90,9 +91,13 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 	if p.Notifications != nil {
 		wants = wantedOf(p.Notifications)
 	}
+	_, guest := c.Guest(p.Session.Value)
 	snap, err := c.attachTo(ctx, p.Session.Value, p.After, p.Limit.orDefault(), wants)
 	if err != nil {
 		return attachResult{}, err
+	}
+	if _, still := c.Guest(p.Session.Value); guest && !still { // the share has ended before there was a subscription to end
+		c.Revoke(p.Session.Value)
 	}
 	r := attachResult{Session: wire.NewSession(snap.Session, wire.ModelOf(snap.Model, snap.Decision)).WithDetails(snap.State), Seq: snap.Seq}
 	room := c.server.out.Room()
@@ -175,6 +180,8 @@ type subscription struct {
 	wants   wanted
 	seq     uint64             // of the last update that was taken; for the goroutine that calls Next
 	conn    *conn.Subscription // set before the first update
+
+	revoked atomic.Bool // the session is not shared with the client any more
 }
 
 // updates are those of a session: an *feed.Subscription.
@@ -200,6 +207,12 @@ func (c *client) subscription(id session.ID, seq uint64, updates updates, wants 
 
 func (s *subscription) End() { s.conn.Close() }
 
+// Revoke ends the subscription with stale: the session is not shared with the client any more.
+func (s *subscription) Revoke() {
+	s.revoked.Store(true)
+	s.conn.Ready()
+}
+
 // Close is called once, by the connection.
 func (s *subscription) Close() {
 	s.updates.Close()
@@ -221,6 +234,9 @@ func (s *subscription) Next() (message []byte, last bool) {
 }
 
 func (s *subscription) next() (message []byte, last bool, err error) {
+	if s.revoked.Load() {
+		return door.Stale(string(s.id), s.seq), true, nil
+	}
 	u, err := s.updates.TryNext()
 	for u != nil && !s.wants.has(u.Event) { // there are as many as fit into a feed.Subscription
 		s.seq = u.Seq

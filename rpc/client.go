@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/share"
 )
 
 // Config is what a [Server] depends on.
@@ -32,6 +33,7 @@ type Config struct {
 	Router    dispatch.Router  // nil: all sessions are served here
 	Meter     dispatch.Meter   // of the requests of users; nil: they are not counted
 	Auditor   dispatch.Auditor // of all requests; nil: they are not recorded
+	Shares    *share.Shares    // of sessions with other users; nil: none are shared
 
 	// Audited reads what the auditor has recorded, see [audit.Read]. nil: nothing is recorded.
 	Audited func(q audit.Query, after audit.Place, limit int) (audit.Page, error)

@@ -13,6 +13,6 @@
 // Methods are entries of one typed table (package method, table.go), from which dispatch, rpc.discover and [Document] come.
 // The private methods of the unix socket (local.go) have their names and types in package door, which is their client.
 //
-// Inside the package, files depend in one direction: server; table; local; discover; ask, turn, tools, settings, history and watch;
+// Inside the package, files depend in one direction: server; table; local; discover; ask, turn, tools, settings, history, share and watch;
 // session and summaries; model; attach, newtools, initialize, identity and auth; params; client.
 package rpc

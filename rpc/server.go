@@ -21,7 +21,7 @@ func newServer(config Config, methods []method.Method[*client]) *Server {
 	if config.MessageBytes == 0 {
 		config.MessageBytes = conn.DefaultMessageBytes
 	}
-	s := &Server{Server: dispatch.NewServer(config.Log, config.Router, config.Meter, config.Auditor), config: config, methods: methods, out: wire.Encoder{Blobs: config.Blobs, Limit: config.MessageBytes}, byName: make(map[string]method.Method[*client]), known: make(map[string]func() method.Known), private: make(map[string]method.Method[*client])}
+	s := &Server{Server: dispatch.NewServer(config.Log, config.Router, config.Meter, config.Auditor, sharerOf(config)), config: config, methods: methods, out: wire.Encoder{Blobs: config.Blobs, Limit: config.MessageBytes}, byName: make(map[string]method.Method[*client]), known: make(map[string]func() method.Known), private: make(map[string]method.Method[*client])}
 	s.crowd = s.Clients
 	for _, m := range methods {
 		s.byName[m.Name] = m
@@ -32,6 +32,14 @@ func newServer(config Config, methods []method.Method[*client]) *Server {
 	}
 	s.editors = acp.NewServer(acp.Config{Config: &s.config.Config, Version: config.Version, Encoder: s.out, Logout: s.logout})
 	return s
+}
+
+// sharerOf is nil if nothing is shared.
+func sharerOf(c Config) dispatch.Sharer {
+	if c.Shares == nil {
+		return nil // a nil *share.Shares would be a sharer that is no nil
+	}
+	return c.Shares
 }
 
 // Document is what rpc.discover answers in a daemon of this build: an OpenRPC document. version is the program's.

@@ -40,6 +40,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
 	"github.com/thinkd/thinkd/session/mem"
+	"github.com/thinkd/thinkd/session/share"
 )
 
 var rewrite = flag.Bool("update", false, "write what is played into the transcripts")
@@ -128,6 +129,7 @@ type stage struct {
 
 	messageBytes int // 0: the default
 
+	shares *share.Shares // nil: none are shared
 	store  session.Local
 	kept   durable.Memory // the settings
 	config agent.Config
@@ -214,8 +216,8 @@ func (s *stage) connect() {
 	if s.group, err = agent.NewGroup(s.Context(), s.config); err != nil {
 		s.Fatal(err)
 	}
-	s.server = NewServer(Config{Version: "1.2.3", MessageBytes: s.messageBytes, Blobs: s.config.Blobs, DefaultsChanged: s.group.DefaultsChanged, Config: service.Config{
-		Log: s.config.Log, Sessions: service.AgentsOf(s.group), Catalog: s.config.Catalog, Settings: settings,
+	s.server = NewServer(Config{Version: "1.2.3", Shares: s.shares, MessageBytes: s.messageBytes, Blobs: s.config.Blobs, DefaultsChanged: s.group.DefaultsChanged, Config: service.Config{
+		Log: s.config.Log, Sessions: service.SharedAgentsOf(s.group, s.shares), Catalog: s.config.Catalog, Settings: settings,
 		Providers: func() []service.ProviderStatus {
 			list := []service.ProviderStatus{{ID: "anthropic", Why: "no key: run `thinkd auth set anthropic`, or set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed", Limits: quota.Read(http.Header{"X-Codex-Primary-Used-Percent": {"37.5"}, "X-Codex-Primary-Window-Minutes": {"300"},
 				"X-Ratelimit-Limit-Tokens": {"30000"}, "X-Ratelimit-Remaining-Tokens": {"1500"}}, time.Now())}, {ID: "sim", Available: true, Auth: "not_needed"}}

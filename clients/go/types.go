@@ -13,6 +13,14 @@ type About struct {
 	User   string `json:"user"`
 }
 
+// Access is one of the constants below. A newer daemon may send others.
+type Access string
+
+const (
+	AccessRead  Access = "read"
+	AccessWrite Access = "write"
+)
+
 // Agent is an object of the protocol.
 type Agent struct {
 	Agent         string          `json:"agent"`
@@ -475,6 +483,12 @@ const (
 	GrantScopePrefix GrantScope = "prefix"
 	GrantScopeFolder GrantScope = "folder"
 )
+
+// Guest is an object of the protocol.
+type Guest struct {
+	User   string `json:"user"`
+	Access Access `json:"access"`
+}
 
 // Identity is an object of the protocol.
 type Identity struct {
@@ -1348,6 +1362,24 @@ const (
 	SeverityInfo    Severity = "info"
 	SeverityWarning Severity = "warning"
 )
+
+// ShareAccess is one of the constants below. A newer daemon may send others.
+type ShareAccess string
+
+const (
+	ShareAccessRead  ShareAccess = "read"
+	ShareAccessWrite ShareAccess = "write"
+	ShareAccessNone  ShareAccess = "none"
+)
+
+// SharedSession is an object of the protocol.
+type SharedSession struct {
+	SessionID string `json:"session_id"`
+	User      string `json:"user"`
+	Access    Access `json:"access"`
+	Title     string `json:"title,omitempty"`
+	UpdatedAt int64  `json:"updated_at"`
+}
 
 // Spending is an object of the protocol.
 type Spending struct {
@@ -2780,6 +2812,39 @@ type AuditReadResult struct {
 // AuditRead calls audit/read. Returns a page of the audit: who called what, from where, with what result. The response is late.
 func (c *Client) AuditRead(ctx context.Context, params AuditReadParams) (result AuditReadResult, err error) {
 	err = c.Call(ctx, "audit/read", params, &result)
+	return result, err
+}
+
+// SessionShareParams is an object of the protocol.
+type SessionShareParams struct {
+	SessionID string      `json:"session_id"`
+	User      string      `json:"user,omitempty"`
+	Access    ShareAccess `json:"access,omitempty"`
+}
+
+// SessionShareResult is an object of the protocol.
+type SessionShareResult struct {
+	Guests     []Guest           `json:"guests"`
+	Ignored    []string          `json:"ignored,omitempty"`
+	DidYouMean map[string]string `json:"did_you_mean,omitempty"`
+}
+
+// SessionShare calls session/share. Shares a session with a user of the same tenant, changes what the user may do, or ends that. Returns all guests.
+func (c *Client) SessionShare(ctx context.Context, params SessionShareParams) (result SessionShareResult, err error) {
+	err = c.Call(ctx, "session/share", params, &result)
+	return result, err
+}
+
+// SessionSharedResult is an object of the protocol.
+type SessionSharedResult struct {
+	Sessions   []SharedSession   `json:"sessions"`
+	Ignored    []string          `json:"ignored,omitempty"`
+	DidYouMean map[string]string `json:"did_you_mean,omitempty"`
+}
+
+// SessionShared calls session/shared. Returns the sessions that other users share with the client's user.
+func (c *Client) SessionShared(ctx context.Context) (result SessionSharedResult, err error) {
+	err = c.Call(ctx, "session/shared", struct{}{}, &result)
 	return result, err
 }
 

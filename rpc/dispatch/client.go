@@ -59,7 +59,7 @@ func (c *Client) Serve() error {
 	s := c.server
 	s.clients.Add(1)
 	defer s.clients.Add(-1)
-	leave, ok := s.guests.enter(c.Principal.Owner, c.Conn)
+	leave, ok := s.guests.enter(c.Principal.Owner, c.Conn, c.Revoke)
 	if ok {
 		defer leave()
 	} else {
@@ -151,7 +151,15 @@ func (c *Client) now() method.Principal {
 // May refuses what needs a right beyond that of the method, if the client lacks it. what is the subject of the refusal's sentence.
 func (c *Client) May(right method.Right, what string) error { return c.now().Check(what, right) }
 
-// admit checks whether a request may run here: the right, and the place of its session.
+// Guest returns what the client may do with a session of another user; ok is false if the session is not shared with the client's user.
+func (c *Client) Guest(id session.ID) (a session.Access, ok bool) {
+	if c.server.sharer == nil {
+		return "", false
+	}
+	return c.server.sharer.Access(c.Principal.Owner, id)
+}
+
+// admit checks whether a request may run here: the right, what a guest may do, and the place of its session.
 func (c *Client) admit(call *conn.Call, m method.Bound) error {
 	p := c.now()
 	if meter := c.server.meter; meter != nil {
@@ -163,6 +171,11 @@ func (c *Client) admit(call *conn.Call, m method.Bound) error {
 		return err
 	}
 	if id, ok := m.SessionOf(call.Params()); ok {
+		if access, shared := c.Guest(id); shared {
+			if err := m.Admits(access); err != nil {
+				return err
+			}
+		}
 		return c.server.router.Route(call.Context(), p, m.Name, id)
 	}
 	return nil

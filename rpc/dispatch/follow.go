@@ -56,6 +56,16 @@ func (l *follows) Unfollow(id session.ID) {
 	}
 }
 
+// Revoke ends what follows a session, if it can end on its own: the client is told, and nothing waits for it.
+func (l *follows) Revoke(id session.ID) {
+	l.mu.Lock()
+	f := l.list[id]
+	l.mu.Unlock()
+	if ends, ok := f.(interface{ Revoke() }); ok {
+		ends.Revoke()
+	}
+}
+
 // unfollowAll is for the end of the connection, when nothing runs that could enter.
 func (l *follows) unfollowAll() {
 	for _, f := range l.list {

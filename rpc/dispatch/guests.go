@@ -10,9 +10,10 @@ import (
 
 // guest is a connection of a user.
 type guest struct {
-	owner session.Owner
-	conn  *conn.Conn
-	gone  chan struct{} // closed when nothing of the connection runs any more
+	owner  session.Owner
+	conn   *conn.Conn
+	revoke func(session.ID) // see [Client.Revoke]
+	gone   chan struct{}    // closed when nothing of the connection runs any more
 }
 
 // guests are the connections of users, so that those of one user can be ended. Connections of the operator are not among them. The
@@ -24,7 +25,7 @@ type guests struct {
 }
 
 // enter is called before a connection is served, and leave when it is over. ok is false if the owner is barred.
-func (g *guests) enter(o session.Owner, c *conn.Conn) (leave func(), ok bool) {
+func (g *guests) enter(o session.Owner, c *conn.Conn, revoke func(session.ID)) (leave func(), ok bool) {
 	if o == session.Operator {
 		return func() {}, true
 	}
@@ -36,7 +37,7 @@ func (g *guests) enter(o session.Owner, c *conn.Conn) (leave func(), ok bool) {
 	if g.here == nil {
 		g.here = make(map[*guest]bool)
 	}
-	one := &guest{o, c, make(chan struct{})}
+	one := &guest{o, c, revoke, make(chan struct{})}
 	g.here[one] = true
 	return func() {
 		g.mu.Lock()
@@ -44,6 +45,17 @@ func (g *guests) enter(o session.Owner, c *conn.Conn) (leave func(), ok bool) {
 		delete(g.here, one)
 		close(one.gone)
 	}, true
+}
+
+// unshare ends what the connections of an owner follow of a session of somebody else.
+func (g *guests) unshare(o session.Owner, id session.ID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for one := range g.here {
+		if one.owner == o {
+			one.revoke(id)
+		}
+	}
 }
 
 // expel ends the connections of an owner and waits for them. Others are not let in until readmit.

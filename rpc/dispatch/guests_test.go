@@ -17,7 +17,7 @@ import (
 func TestExpel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
-		s := NewServer(log, nil, nil, nil)
+		s := NewServer(log, nil, nil, nil, nil)
 		ann, bob := session.Owner{User: "ann"}, session.Owner{User: "bob"}
 		over := make(map[string]chan error)
 		var pipes []net.Conn

@@ -20,6 +20,7 @@ type Server struct {
 	router  Router
 	meter   Meter
 	auditor Auditor
+	sharer  Sharer
 	busy    busy
 	guests  guests
 	clients atomic.Int64 // connected
@@ -29,6 +30,12 @@ type Server struct {
 // the principal's owner has none left; resets is when there is one.
 type Meter interface {
 	Take(o session.Owner) (resets time.Time, ok bool)
+}
+
+// Sharer knows which sessions of others a user may use. Access is called before each request of a user that names a session, on the goroutine
+// that reads, and must not wait. ok is false if nobody shares the session with the user.
+type Sharer interface {
+	Access(guest session.Owner, id session.ID) (a session.Access, ok bool)
 }
 
 // Auditor records requests. Note is called for each request when its result is known, before the client gets it, on many goroutines in
@@ -55,12 +62,12 @@ type Origin struct {
 }
 
 // NewServer makes a server. router nil: all sessions are served here. meter nil: requests are not counted. auditor nil: they are not
-// recorded.
-func NewServer(log *slog.Logger, router Router, meter Meter, auditor Auditor) *Server {
+// recorded. sharer nil: no sessions are shared.
+func NewServer(log *slog.Logger, router Router, meter Meter, auditor Auditor, sharer Sharer) *Server {
 	if router == nil {
 		router = localRouter{}
 	}
-	return &Server{log: log, router: router, meter: meter, auditor: auditor}
+	return &Server{log: log, router: router, meter: meter, auditor: auditor, sharer: sharer}
 }
 
 // Clients counts the connections that are served now, whichever way they came.
@@ -71,6 +78,9 @@ func (s *Server) Clients() int { return int(s.clients.Load()) }
 func (s *Server) Expel(ctx context.Context, o session.Owner) (readmit func(), err error) {
 	return s.guests.expel(ctx, o)
 }
+
+// Revoke ends what the connections of a user follow of a session that is not shared with the user any more.
+func (s *Server) Revoke(o session.Owner, id session.ID) { s.guests.unshare(o, id) }
 
 // Drain returns when all updates are on their way to all clients and no late answer is pending, or with the cause of ctx's end. It is for the end of the daemon: the agents have been closed, so that each subscription ends
 // after its last update, and the connections have not.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/session"
 )
 
 // openRPC is an OpenRPC document (spec.open-rpc.org, 1.3).
@@ -36,7 +37,8 @@ type openRPCEntry struct {
 	Result         contentDescriptor   `json:"result"`
 	Errors         []openRPCError      `json:"errors"`
 	Examples       []openRPCExample    `json:"examples,omitempty"`
-	Right          string              `json:"x-right"` // that a client needs
+	Right          string              `json:"x-right"`            // that a client needs
+	Guests         session.Access      `json:"x-guests,omitempty"` // what a guest of a shared session needs; absent: it is the owner's
 }
 
 // openRPCError is an error by its code and its stable word; the message of an answer says more.
@@ -77,7 +79,7 @@ func OpenRPC[C any](title, version string, methods []Method[C], examples map[str
 	doc := openRPC{OpenRPC: "1.3.2", Info: openRPCInfo{Title: title, Version: version}, Notifications: unasked}
 	for _, m := range methods {
 		entry := openRPCEntry{Name: m.Name, Summary: m.Doc, ParamStructure: "by-name", Params: []contentDescriptor{},
-			Result: contentDescriptor{Name: "result", Schema: withIgnored(schemas.Whole(m.Result))}, Right: m.Right.String()}
+			Result: contentDescriptor{Name: "result", Schema: withIgnored(schemas.Whole(m.Result))}, Right: m.Right.String(), Guests: m.Guests}
 		for _, code := range m.Codes() {
 			entry.Errors = append(entry.Errors, openRPCError{code, code.Kind()})
 		}

@@ -23,13 +23,31 @@ type Entry struct {
 
 	Params, Result reflect.Type
 
-	Session string // the member of the params that names a session; empty: none does
+	Session string         // the member of the params that names a session; empty: none does
+	Guests  session.Access // what a guest of a shared session needs to call it; empty: it is for the session's owner
 }
 
 // Method is an entry of the tables from which dispatch and rpc.discover come. Only Define makes one.
 type Method[C any] struct {
 	Entry
 	Begin func(ctx context.Context, c C, params json.RawMessage, reply Reply) (Outcome, error)
+}
+
+// ForGuests makes it a method that guests of a shared session may call who have an access.
+func (m Method[C]) ForGuests(a session.Access) Method[C] {
+	m.Guests = a
+	return m
+}
+
+// Admits refuses a guest of a session for whom the method is not.
+func (m Entry) Admits(a session.Access) error {
+	switch {
+	case m.Guests == "":
+		return &conn.Error{Code: conn.CodeForbidden, Message: m.Name + " is for the owner of the session", Data: map[string]any{"right": "owner"}}
+	case m.Guests == session.WriteAccess && a != session.WriteAccess:
+		return &conn.Error{Code: conn.CodeForbidden, Message: m.Name + " needs write access, and the session is shared for reading", Data: map[string]any{"right": string(m.Guests)}}
+	}
+	return nil
 }
 
 // Bound is a method of one client.

@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/search"
+	"github.com/thinkd/thinkd/session/share"
 )
 
 // Sessions are the sessions of one principal, with their agents. Calls come from all connections of the principal in
@@ -76,15 +77,30 @@ type Sessions interface {
 }
 
 // AgentsOf returns the sessions of a group's agents, by principal. It is for [Config].
-func AgentsOf(group *agent.Group) func(method.Principal) Sessions {
-	return func(p method.Principal) Sessions { return agentSessions{group.For(p.Owner), group, p.Owner} }
+func AgentsOf(group *agent.Group) func(method.Principal) Sessions { return SharedAgentsOf(group, nil) }
+
+// SharedAgentsOf is AgentsOf for sessions that owners may share. A session that is shared with a principal is there for Do, whatever the access:
+// the caller has checked what the principal may do. nil: nothing is shared.
+func SharedAgentsOf(group *agent.Group, shares *share.Shares) func(method.Principal) Sessions {
+	return func(p method.Principal) Sessions { return agentSessions{group.For(p.Owner), group, p.Owner, shares} }
 }
 
 // agentSessions are the sessions of one owner, and what holds for all sessions of the group.
 type agentSessions struct {
 	*agent.Sessions
-	group *agent.Group
-	owner session.Owner
+	group  *agent.Group
+	owner  session.Owner
+	shares *share.Shares
+}
+
+// Do runs f with a session of the owner, or with one that is shared with the owner.
+func (s agentSessions) Do(ctx context.Context, id session.ID, f func(*agent.Agent) error) error {
+	if s.shares != nil {
+		if one, ok := s.shares.Of(s.owner, id); ok {
+			return s.group.For(one.Ref.Owner).Do(ctx, id, f)
+		}
+	}
+	return s.Sessions.Do(ctx, id, f)
 }
 
 func (s agentSessions) Decide(set session.Settings, o session.Override) (provider.Model, provider.Decision, error) {

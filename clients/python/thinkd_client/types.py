@@ -292,6 +292,12 @@ class Grant:
 
 
 @dataclass(kw_only=True)
+class Guest:
+    user: str
+    access: Access
+
+
+@dataclass(kw_only=True)
 class Identity:
     user: str
     rights: list[str]
@@ -819,6 +825,15 @@ class SessionTool:
     host: ToolHost
     effect: ToolEffect
     source: str | None = None
+
+
+@dataclass(kw_only=True)
+class SharedSession:
+    session_id: str
+    user: str
+    access: Access
+    updated_at: int
+    title: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -1426,6 +1441,20 @@ class AuditReadResult:
 
 
 @dataclass(kw_only=True)
+class SessionShareResult:
+    guests: list[Guest]
+    ignored: list[str] | None = None
+    did_you_mean: dict[str, str] | None = None
+
+
+@dataclass(kw_only=True)
+class SessionSharedResult:
+    sessions: list[SharedSession]
+    ignored: list[str] | None = None
+    did_you_mean: dict[str, str] | None = None
+
+
+@dataclass(kw_only=True)
 class SessionGrantsResult:
     grants: list[Grant]
     ignored: list[str] | None = None
@@ -1932,6 +1961,7 @@ class AskDeltaEvent:
     delta: str
 
 
+Access = Literal["read", "write"]
 Applies = Literal["now", "next_turn"]
 AskKind = Literal["thinking", "text"]
 Block = Union[TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock, ServerToolBlock, MediaBlock]
@@ -1982,6 +2012,7 @@ ServerToolName = Literal["web_search", "web_fetch", "code_execution"]
 ServiceTier = Literal["auto", "standard", "flex", "priority"]
 SessionStatus = Literal["idle", "running", "waiting", "parked", "held", "damaged"]
 Severity = Literal["info", "warning"]
+ShareAccess = Literal["read", "write", "none"]
 SpendingLimit = Literal["max_day_cost", "max_cost_unattended", "ask_above"]
 StopReason = Literal["end_turn", "max_tokens", "tool_use", "refusal", "pause", "cancelled", "interrupted", "error", "limit", "max_model_calls", "output_mismatch"]
 SwitchReason = Literal["auth", "rate_limit", "quota", "overloaded", "context_too_long", "refused", "bad_request", "transport", "stalled", "empty_answer", "other_model", "egress", "returned"]
@@ -2608,6 +2639,22 @@ class Calls:
     ) -> AuditReadResult:
         """Returns a page of the audit: who called what, from where, with what result. The response is late."""
         return await self._typed("audit/read", {"from": from_, "to": to, "user": user, "tenant": tenant, "named_session_id": named_session_id, "cursor": cursor, "limit": limit}, AuditReadResult)
+
+    async def session_share(
+        self,
+        *,
+        session_id: str,
+        user: str | None = None,
+        access: ShareAccess | None = None,
+    ) -> SessionShareResult:
+        """Shares a session with a user of the same tenant, changes what the user may do, or ends that. Returns all guests."""
+        return await self._typed("session/share", {"session_id": session_id, "user": user, "access": access}, SessionShareResult)
+
+    async def session_shared(
+        self,
+    ) -> SessionSharedResult:
+        """Returns the sessions that other users share with the client's user."""
+        return await self._typed("session/shared", {}, SessionSharedResult)
 
     async def session_grants(
         self,

@@ -5,6 +5,8 @@ export type About = {
 	user: string;
 };
 
+export type Access = "read" | "write";
+
 export type Agent = {
 	agent: string;
 	model_id?: string;
@@ -284,6 +286,11 @@ export type Grant = {
 };
 
 export type GrantScope = "tool" | "prefix" | "folder";
+
+export type Guest = {
+	user: string;
+	access: Access;
+};
 
 export type Identity = {
 	user: string;
@@ -845,6 +852,16 @@ export type SessionTool = {
 };
 
 export type Severity = "info" | "warning";
+
+export type ShareAccess = "read" | "write" | "none";
+
+export type SharedSession = {
+	session_id: string;
+	user: string;
+	access: Access;
+	title?: string;
+	updated_at: number;
+};
 
 export type Spending = {
 	limit: SpendingLimit;
@@ -1828,6 +1845,28 @@ export interface Methods {
 			records: AuditRecord[];
 			damaged?: number;
 			next_cursor?: string;
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
+	};
+	/** Shares a session with a user of the same tenant, changes what the user may do, or ends that. Returns all guests. */
+	"session/share": {
+		params: {
+			session_id: string;
+			user?: string;
+			access?: ShareAccess;
+		};
+		result: {
+			guests: Guest[];
+			ignored?: string[];
+			did_you_mean?: Record<string, string>;
+		};
+	};
+	/** Returns the sessions that other users share with the client's user. */
+	"session/shared": {
+		params: {};
+		result: {
+			sessions: SharedSession[];
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};

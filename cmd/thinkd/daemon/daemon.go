@@ -26,6 +26,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
 	"github.com/thinkd/thinkd/session/bolt"
+	"github.com/thinkd/thinkd/session/share"
 )
 
 // daemon is all that runs: a store, the agents over it, and the server that clients talk to.
@@ -38,7 +39,8 @@ type daemon struct {
 	hosts  *toolHosts
 	agents *agent.Group
 	server *rpc.Server
-	audit  *audit.Log // nil: requests are not recorded
+	audit  *audit.Log    // nil: requests are not recorded
+	shares *share.Shares // of sessions with other users; nil: there are none
 
 	serve       config.Serve
 	auth        config.Auth
@@ -105,10 +107,13 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Simulator: vendors.Simulator, Log: log,
 		CompactAt: c.Limits.CompactAt,
 		Limits:    c.Limits.Limits,
-		Rules:     c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
+		Rules:     c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.deleted,
 		Ended: d.telemetry.Turn, Learned: d.models.learn,
 	}
 	if c.Auth.Users {
+		if d.shares, err = share.Open(kept.value(sharesName)); err != nil {
+			return nil, errors.Join(err, d.close())
+		}
 		ac.Own = d.models.ownKeys()
 		ac.Quota = func(o session.Owner) gate.Quota { return c.Auth.QuotaOf(o).Quota }
 	}
@@ -145,9 +150,9 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		}
 	}
 	d.server = rpc.NewServer(rpc.Config{
-		Meter: meter, Auditor: auditor, Audited: audited,
+		Meter: meter, Auditor: auditor, Audited: audited, Shares: d.shares,
 		Config: service.Config{
-			Log: log, Sessions: service.AgentsOf(d.agents), Catalog: ac.Catalog, Settings: settings, Tools: d.hosts.tools(c), Egress: c.Egress,
+			Log: log, Sessions: service.SharedAgentsOf(d.agents, d.shares), Catalog: ac.Catalog, Settings: settings, Tools: d.hosts.tools(c), Egress: c.Egress,
 			Providers:    func() []service.ProviderStatus { return d.models.status(settings, session.Operator) },
 			OwnKeys:      ownKeys,
 			Servers:      d.hosts.accounts,
@@ -173,6 +178,26 @@ func (d *daemon) refused() func(from string) {
 		return nil
 	}
 	return d.audit.Refused
+}
+
+// deleted is called after a session was deleted.
+func (d *daemon) deleted(ref session.Ref) {
+	d.hosts.deleted(ref)
+	if d.shares == nil {
+		return
+	}
+	if err := d.shares.Forget(ref); err != nil { // nobody can use it: its session is gone
+		d.log.Warn("the shares of a deleted session", "session", ref.ID, "err", err)
+	}
+}
+
+// forget removes what a user has besides tokens and sessions: keys, and shares.
+func (d *daemon) forget(o session.Owner) (keys int, err error) {
+	keys, err = d.models.forget(o)
+	if d.shares != nil {
+		err = errors.Join(err, d.shares.ForgetUser(o))
+	}
+	return keys, err
 }
 
 // setKey stores or removes the key of a provider, or removes the login to an MCP server.

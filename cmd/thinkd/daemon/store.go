@@ -26,6 +26,7 @@ const (
 	KeysName     = "keys.json" // keys and logins
 	settingsName = "settings.json"
 	listingsName = "models.json"
+	sharesName   = "shares.json"
 	asidesName   = "asides.json" // of earlier builds; see importAsides
 )
 

@@ -27,7 +27,7 @@ type Admin struct {
 	File   *bolt.Store // that Store has all but ephemeral sessions in
 	Blobs  *blob.Dir
 	Agents *agent.Group
-	Forget func(session.Owner) (keys int, err error) // removes the keys of providers that a user has stored
+	Forget func(session.Owner) (keys int, err error) // removes the keys of providers and the shares of a user
 
 	// Expel ends the connections of an owner and waits until nothing of them runs. The owner is not let in until readmit.
 	Expel func(ctx context.Context, o session.Owner) (readmit func(), err error)
@@ -171,7 +171,7 @@ func (a *Admin) Delete(ctx context.Context, u door.UserName) (r door.UserDeletio
 		return r, fmt.Errorf("%d sessions were deleted, and then: %w; repeat the command", len(gone), err)
 	}
 	if r.Keys, err = a.Forget(o); err != nil {
-		return r, fmt.Errorf("the sessions were deleted, but not the user's keys of providers: %w; repeat the command", err)
+		return r, fmt.Errorf("the sessions were deleted, but not the user's keys of providers and shares: %w; repeat the command", err)
 	}
 	if r.Media, err = a.Blobs.Clear(ctx, a.Store); err != nil {
 		return r, fmt.Errorf("the sessions were deleted, but not their images and documents: %w; repeat the command", err)

@@ -1,0 +1,262 @@
+package rpc
+
+import (
+	"flag"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/share"
+)
+
+// sharingStage is a daemon whose users can share sessions.
+func sharingStage(t *testing.T, script string) *stage {
+	s := usersStage(t, script)
+	var err error
+	if s.shares, err = share.Open(new(durable.Memory)); err != nil {
+		t.Fatal(err)
+	}
+	s.restart()
+	return s
+}
+
+// Each method of both protocols treats a guest as the table says: readers read, writers write, and what is the owner's fails with 1012. For
+// others, also of the owner's name in another tenant, the session does not exist. So it is for the guest when the sharing has ended.
+func TestGuests(t *testing.T) {
+	for _, access := range []session.Access{session.ReadAccess, session.WriteAccess} {
+		t.Run(string(access), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := sharingStage(t, secretScript)
+				defer s.close()
+				ann, bob, editor := s.visit("acme", "ann", false), s.visit("acme", "bob", false), s.visit("acme", "bob", true)
+				eve, twin := s.visit("acme", "eve", false), s.visit("other", "bob", false)
+				for _, v := range []*tenantClient{ann, bob, editor, eve, twin} {
+					defer v.leave()
+				}
+				editor.must("initialize", `{"protocolVersion":1}`)
+				own := ann.secrets()
+				at := fmt.Sprintf(`{"session_id":%q}`, own["session_id"])
+				if got := ann.must("session/share", fmt.Sprintf(`{"session_id":%q,"user":"bob","access":%q}`, own["session_id"], access)); got.Raw != fmt.Sprintf(`{"guests":[{"user":"bob","access":%q}]}`, access) {
+					t.Error(got.Raw)
+				}
+				if got := bob.must("session/shared", "{}").Get("sessions"); len(got.Array()) != 1 || got.Get("0.user").String() != "ann" || got.Get("0.access").String() != string(access) || got.Get("0.title").String() != "canary-title" {
+					t.Error(got)
+				}
+				for _, v := range []*tenantClient{eve, twin, ann} {
+					if got := v.must("session/shared", "{}").Raw; got != `{"sessions":[]}` {
+						t.Error(got)
+					}
+				}
+				if got := bob.must("session/list", "{}").Get("sessions").Raw; got != "[]" {
+					t.Errorf("the guest's own sessions: %s", got)
+				}
+				guests := 0
+				for name, m := range s.server.byName {
+					if m.Session == "" {
+						continue
+					}
+					for _, e := range examples()[name] {
+						params := own.in(e.Params)
+						if !strings.Contains(params, own["session_id"]) {
+							continue // it names no session
+						}
+						allowed := m.Guests == session.ReadAccess || m.Guests == session.WriteAccess && access == session.WriteAccess
+						got := bob.call(name, params)
+						forbidden := got.Get("error.code").Int() == int64(conn.CodeForbidden)
+						if forbidden == allowed || !forbidden && got.Get("error.data.kind").String() == "not_found" && got.Get("error.message").String() == "no such session" {
+							t.Errorf("%s %s: %s", name, params, got)
+						}
+						if allowed {
+							guests++
+						}
+						for _, v := range []*tenantClient{eve, twin} {
+							if got := v.call(name, params); strings.Contains(got.Raw, "canary") || got.Get("error.code").Int() == int64(conn.CodeForbidden) {
+								t.Errorf("%s for somebody else: %s", name, got)
+							}
+						}
+					}
+				}
+				if guests < 9 {
+					t.Errorf("only %d requests of a guest were answered", guests)
+				}
+				for name, m := range s.server.editorMethods() {
+					if m.Session == "" {
+						continue
+					}
+					got := editor.call(name, fmt.Sprintf(`{%q:%q,"cwd":"/","mcpServers":[],"prompt":[{"type":"text","text":"x"}],"modeId":"ask","modelId":"sim/claude","configId":"mode","value":"ask","session_id":%q}`, m.Session, own["session_id"], own["session_id"]))
+					if strings.Contains(got.Raw, "canary") && m.Guests == "" {
+						t.Errorf("%s for a guest's editor: %s", name, got)
+					}
+				}
+
+				// The end of the sharing: it is as if there were no such session, and the subscription ends with stale.
+				bob.must("session/attach", at)
+				heard := len(bob.all())
+				if got := ann.must("session/share", fmt.Sprintf(`{"session_id":%q,"user":"bob","access":"none"}`, own["session_id"])); got.Raw != `{"guests":[]}` {
+					t.Error(got.Raw)
+				}
+				synctest.Wait()
+				if since := bob.all()[heard:]; !strings.Contains(since, `"method":"stale"`) {
+					t.Errorf("after the end the guest hears %s", since)
+				}
+				heard = len(bob.all())
+				ann.must("session/update", fmt.Sprintf(`{"session_id":%q,"title":"canary-later"}`, own["session_id"]))
+				time.Sleep(time.Second)
+				for _, name := range []string{"session/attach", "session/state", "session/history", "session/prompt"} {
+					if got := bob.call(name, fmt.Sprintf(`{"session_id":%q,"text":"x"}`, own["session_id"])); got.Get("error.data.kind").String() != "not_found" {
+						t.Errorf("%s after the end: %s", name, got)
+					}
+				}
+				if since := bob.all()[heard:]; strings.Contains(since, "canary") {
+					t.Errorf("after the end the guest hears %s", since)
+				}
+			})
+		})
+	}
+}
+
+// A guest who writes has a turn in the session, which the owner sees and pays for.
+func TestGuestPrompts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sharingStage(t, "say of the guest")
+		defer s.close()
+		ann, bob := s.visit("", "ann", false), s.visit("", "bob", false)
+		defer ann.leave()
+		defer bob.leave()
+		id := ann.must("session/new", `{"model_id":"mirror/claude-opus-4-6"}`).Get("session_id").String()
+		ann.must("session/share", fmt.Sprintf(`{"session_id":%q,"user":"bob","access":"write"}`, id))
+		bob.must("session/prompt", fmt.Sprintf(`{"session_id":%q,"text":"a prompt of bob"}`, id))
+		time.Sleep(time.Second)
+		if heard := ann.all(); !strings.Contains(heard, "a prompt of bob") || !strings.Contains(heard, "of the guest") {
+			t.Errorf("the owner hears %s", heard)
+		}
+		if got := ann.must("usage/report", "{}").Get("total.calls").Int(); got != 1 && !strings.Contains(ann.all(), `"calls":1`) {
+			t.Errorf("the owner has %d calls", got)
+		}
+		if got := bob.must("usage/report", "{}"); strings.Contains(got.Raw, `"calls":1`) {
+			t.Errorf("the guest pays: %s", got)
+		}
+		ann.must("session/delete", fmt.Sprintf(`{"session_id":%q}`, id))
+		if got := bob.call("session/state", fmt.Sprintf(`{"session_id":%q}`, id)); got.Get("error.data.kind").String() != "not_found" {
+			t.Error(got)
+		}
+		if got := bob.must("session/shared", "{}").Raw; got != `{"sessions":[]}` {
+			t.Errorf("a deleted session is shared: %s", got)
+		}
+	})
+}
+
+// Who may share what with whom, and what is said otherwise.
+func TestRefusedSharing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sharingStage(t, "")
+		defer s.close()
+		ann, operator := s.visit("acme", "ann", false), s.visit("", "", false)
+		defer ann.leave()
+		defer operator.leave()
+		id, theirs := ann.must("session/new", "{}").Get("session_id").String(), operator.must("session/new", "{}").Get("session_id").String()
+		for params, want := range map[string]string{
+			fmt.Sprintf(`{"session_id":%q,"user":"ann"}`, id):                 "user",
+			fmt.Sprintf(`{"session_id":%q,"user":"a\u0007"}`, id):             "user",
+			fmt.Sprintf(`{"session_id":%q,"access":"write"}`, id):             "user",
+			fmt.Sprintf(`{"session_id":%q,"user":"bob","access":"all"}`, id):  "access",
+			fmt.Sprintf(`{"session_id":%q,"user":"bob"}`, session.NewID()):    "",
+			fmt.Sprintf(`{"session_id":%q,"user":"bob"}`, theirs):             "",
+			fmt.Sprintf(`{"session_id":%q,"user":"bob","access":null}`, "no"): "session_id",
+		} {
+			if got := ann.call("session/share", params); !got.Get("error").Exists() || got.Get("error.data.field").String() != want {
+				t.Errorf("%s: %s", params, got)
+			}
+		}
+		if got := operator.call("session/share", fmt.Sprintf(`{"session_id":%q,"user":"bob"}`, theirs)); got.Get("error.data.field").String() != "session_id" {
+			t.Error(got)
+		}
+	})
+}
+
+var shareSeed = flag.Int64("shareseed", 0, "repeat this run of TestTenUsersShare; 0: another one each time")
+
+// Ten users of two tenants share sessions at random, and use them. At each moment a user can do what the shares say, and nothing else.
+func TestTenUsersShare(t *testing.T) {
+	seed := *shareSeed
+	if seed == 0 {
+		seed = time.Now().UnixNano()
+	}
+	t.Logf("repeat it with -shareseed %d", seed)
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewSource(seed))
+		s := sharingStage(t, "")
+		defer s.close()
+		type user struct {
+			*tenantClient
+			tenant, name string
+		}
+		var users []*user
+		for i := range 10 {
+			u := &user{tenant: fmt.Sprint("tenant", i%2), name: fmt.Sprintf("user-%c", 'a'+i/2)} // the same names in both
+			u.tenantClient = s.visit(u.tenant, u.name, false)
+			defer u.leave()
+			users = append(users, u)
+		}
+		type right struct {
+			id   string
+			user *user
+		}
+		owners, access, ids := map[string]*user{}, map[right]string{}, []string{}
+		for _, u := range users {
+			id := u.must("session/new", fmt.Sprintf(`{"title":"of %s of %s"}`, u.name, u.tenant)).Get("session_id").String()
+			owners[id], ids = u, append(ids, id)
+		}
+		slices.Sort(ids)
+		writes := map[string]bool{"session/append": true}
+		forOwners := map[string]bool{"session/update": true, "session/fork": true, "session/share": true}
+		for range 600 {
+			u, id := users[random.Intn(len(users))], ids[random.Intn(len(ids))]
+			owner := owners[id]
+			if random.Intn(3) == 0 {
+				guest, to := users[random.Intn(len(users))], []string{"read", "write", "none"}[random.Intn(3)]
+				got := owner.call("session/share", fmt.Sprintf(`{"session_id":%q,"user":%q,"access":%q}`, id, guest.name, to))
+				if fails := got.Get("error").Exists(); fails != (guest.name == owner.name) {
+					t.Fatalf("shared with %s: %s", guest.name, got)
+				} else if fails {
+					continue
+				}
+				for _, one := range users {
+					if one.name == guest.name && one.tenant == owner.tenant {
+						access[right{id, one}] = to
+					}
+				}
+				continue
+			}
+			names := []string{"session/append", "session/state", "session/attach", "session/history", "session/update", "session/fork", "session/share"}
+			name := names[random.Intn(len(names))]
+			got := u.call(name, fmt.Sprintf(`{"session_id":%q,"text":"x","title":"x"}`, id))
+			has := access[right{id, u}]
+			want := ""
+			switch {
+			case u == owner:
+			case has == "" || has == "none":
+				want = "not_found"
+			case forOwners[name] || writes[name] && has == "read":
+				want = "forbidden"
+			}
+			if kind := got.Get("error.data.kind").String(); kind != want {
+				t.Fatalf("%s of %s with the access %q calls %s for a session of %s of %s: %q, want %q", u.name, u.tenant, has, name, owner.name, owner.tenant, kind, want)
+			}
+		}
+		for _, u := range users {
+			for _, other := range users {
+				if heard := u.all(); u.tenant != other.tenant && strings.Contains(heard, other.tenant) {
+					t.Errorf("%s of %s has heard of %s", u.name, u.tenant, other.tenant)
+				}
+			}
+		}
+	})
+}
