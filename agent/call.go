@@ -171,6 +171,10 @@ func (s *state) enterGate(req *provider.Request) bool {
 		return true
 	}
 	s.leaveGate()
+	if err := s.fits(); err != nil {
+		s.overQuota(err)
+		return false
+	}
 	pass, err := s.cfg.gate.Enter(s.ctx, call)
 	if full, ok := s.cfg.full(err); ok {
 		if full.Busy && s.waitsForOthers() {
@@ -188,6 +192,15 @@ func (s *state) enterGate(req *provider.Request) bool {
 	}
 	r.pass, r.allowed, r.busySince = pass, false, time.Time{}
 	return s.record(fact{r.ID, pass.Reserved, nil}) == nil
+}
+
+// fits refuses another call of a turn whose user has stored all that the quota has. The prompt and the call that runs are stored in any case.
+func (s *state) fits() error {
+	release, err := s.cfg.stored.Reserve(s.ctx, s.ref.Owner, 0)
+	if err == nil {
+		release()
+	}
+	return err
 }
 
 // waitsForOthers lets the running call try again after a pause, unless it has done so for long.

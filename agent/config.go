@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/report"
+	"github.com/thinkd/thinkd/agent/stored"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
@@ -142,6 +143,10 @@ type Config struct {
 	// Quota is what a user may use in a day and in a month; nil: there is no bound. It runs before each call, and must return soon.
 	Quota func(session.Owner) gate.Quota
 
+	// Stored is how many bytes the sessions of a user may take; 0: any number. nil: no user has a bound. It runs before each request that
+	// stores something, and must return soon.
+	Stored func(session.Owner) int64
+
 	// CompactAt is the share of a model's window, above which earlier turns are summarised before the next call; 0: only on
 	// request, or after a request that was too long.
 	CompactAt float64
@@ -164,6 +169,7 @@ type Config struct {
 	Jitter func(most time.Duration) time.Duration
 
 	owner  session.Owner  // whose session it is; the zero one in the config of a group
+	stored *stored.Meter  // nil: nothing is counted
 	queued *queue.Total   // by the group's sessions; nil: there is no group
 	loaded *loaded.Models // by the group's sessions; nil: there is no group
 	parks  *park.Yard     // the group's parked turns

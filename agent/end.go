@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/report"
+	"github.com/thinkd/thinkd/agent/stored"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -82,6 +83,9 @@ func (s *state) overQuota(err error) {
 	which := "quota"
 	if e, ok := errors.AsType[*gate.Exceeded](err); ok {
 		which = e.Which
+		s.tell(s.run.ID, warn(noticeBudgetReached, e.Error()))
+	} else if e, ok := errors.AsType[*stored.Full](err); ok {
+		which = "stored_bytes"
 		s.tell(s.run.ID, warn(noticeBudgetReached, e.Error()))
 	} else {
 		s.log.Error("a quota cannot be checked", "err", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/room"
+	"github.com/thinkd/thinkd/agent/stored"
 	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/search"
@@ -54,6 +55,7 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
 	cfg.parks, cfg.lists = park.NewYard(cfg.Jitter), watch.NewHub()
 	cfg.gate, cfg.scaler = gate.New(cfg.Limits.Spending, gate.Quotas{Of: cfg.Quota, Used: cfg.usedBy}, cfg.Now), new(media.Scaler)
+	cfg.stored = stored.New(cfg.Store, cfg.Stored)
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
 	}
@@ -271,9 +273,11 @@ func (o *Sessions) Search(ctx context.Context, q search.Query, b search.Bounds) 
 // the store.
 func (o *Sessions) Create(ctx context.Context, s session.Session) (session.Session, error) {
 	s = o.group.cfg.begun(s)
-	if err := o.group.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
+	release, err := o.group.admit(ctx, o.owner, s)
+	if err != nil {
 		return s, err
 	}
+	defer release()
 	if err := o.store.Create(ctx, s); err != nil {
 		return s, err
 	}
@@ -284,8 +288,17 @@ func (o *Sessions) Create(ctx context.Context, s session.Session) (session.Sessi
 // Watch returns a subscription to the changes of all sessions of the owner, from now on. The caller closes it.
 func (o *Sessions) Watch() *watch.Subscription { return o.group.cfg.lists.Subscribe(o.owner) }
 
+// admit makes room in memory for a session of an owner, and reserves what its record takes in the store until release.
+func (g *Group) admit(ctx context.Context, o session.Owner, s session.Session) (release func(), err error) {
+	if err := g.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
+		return nil, err
+	}
+	return g.cfg.stored.Reserve(ctx, o, room.OfRecord(s))
+}
+
 // created tells those who watch the list of a new session.
 func (o *Sessions) created(s session.Session) {
+	o.group.cfg.stored.Add(o.ref(s.ID), room.OfRecord(s))
 	o.group.cfg.lists.Publish(o.owner, watch.Change{Kind: watch.Created, Session: s.Changing()})
 }
 
@@ -302,9 +315,11 @@ func (cfg Config) begun(s session.Session) session.Session {
 // new. It returns what the first request with the stamp was answered. Error: session.ErrReused, and those of the store.
 func (o *Sessions) CreateOnce(ctx context.Context, s session.Session, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error) {
 	s = o.group.cfg.begun(s)
-	if err := o.group.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
+	release, err := o.group.admit(ctx, o.owner, s)
+	if err != nil {
 		return session.Creation{}, err
 	}
+	defer release()
 	text, err := answer(s.ID)
 	if err != nil {
 		return session.Creation{}, err
@@ -742,6 +757,7 @@ func (o *Sessions) delete(ctx context.Context, id session.ID, may func(*state) b
 // deleted tells all others of a deletion.
 func (o *Sessions) deleted(id session.ID) {
 	g := o.group
+	g.cfg.stored.Forget(o.ref(id))
 	g.cfg.lists.Publish(o.owner, watch.Change{Kind: watch.Removed, Session: session.Session{ID: id}})
 	g.mu.Lock()
 	delete(g.used, o.ref(id))

@@ -87,6 +87,11 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if err := s.cfg.gate.Room(s.ctx, s.ref.Owner, allowance); err != nil {
 		return Receipt{}, err
 	}
+	release, err := s.cfg.stored.ReservePrompt(s.ctx, s.ref.Owner, p.Content)
+	if err != nil {
+		return Receipt{}, err
+	}
+	defer release()
 	busy, err := s.admit(p.Reject)
 	if err != nil {
 		return Receipt{}, err
@@ -198,6 +203,11 @@ func (s *state) append(p Prompt) (Receipt, error) {
 		return Receipt{}, err
 	}
 	p.Content = content
+	release, err := s.cfg.stored.ReservePrompt(s.ctx, s.ref.Owner, p.Content)
+	if err != nil {
+		return Receipt{}, err
+	}
+	defer release()
 	busy, err := s.admit(p.Reject)
 	if err != nil {
 		return Receipt{}, err

@@ -20,6 +20,7 @@ import (
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/room"
+	"github.com/thinkd/thinkd/agent/stored"
 	"github.com/thinkd/thinkd/agent/summary"
 	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
@@ -166,6 +167,9 @@ func (s *state) keep(entries []session.Entry) error {
 	// The commit outlives a call for the end: what was begun is finished.
 	if _, err := s.owned.Append(context.WithoutCancel(s.ctx), entries...); err != nil {
 		return err
+	}
+	if s.cfg.stored.Wants(s.ref.Owner) {
+		s.cfg.stored.Add(s.ref, stored.Bytes(entries))
 	}
 	for _, e := range entries {
 		if _, said := e.Body.(session.Prompt); said {

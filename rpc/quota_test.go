@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,5 +93,42 @@ func TestQuotaOfRequests(t *testing.T) {
 		for _, v := range []*tenantClient{one, two, editor, bob, operator} {
 			v.leave()
 		}
+	})
+}
+
+// A user whose sessions take all that the quota has makes no session and sends no prompt, until one is deleted. Others go on.
+func TestQuotaOfStoredBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := usersStage(t, "say one\n\nsay two\n\nsay three")
+		s.config.Stored = func(o session.Owner) int64 { return map[string]int64{"ann": 60_000}[o.User] }
+		s.restart()
+		defer s.close()
+		ann, bob := s.visit("", "ann", false), s.visit("", "bob", false)
+		defer ann.leave()
+		defer bob.leave()
+		id := ann.must("session/new", `{"model_id":"mirror/claude-opus-4-6"}`).Get("session_id").String()
+		text := strings.Repeat("x", 50_000)
+		ann.must("session/prompt", fmt.Sprintf(`{"session_id":%q,"text":%q}`, id, text))
+		time.Sleep(time.Second)
+		refused := func() {
+			t.Helper()
+			for name, params := range map[string]string{"session/prompt": fmt.Sprintf(`{"session_id":%q,"text":%q}`, id, text), "session/append": fmt.Sprintf(`{"session_id":%q,"text":%q}`, id, text),
+				"session/new": fmt.Sprintf(`{"system_prompt":%q}`, text)} {
+				if got := ann.call(name, params); got.Get("error.code").Int() != int64(conn.CodeQuota) || got.Get("error.data.which").String() != "stored_bytes" || got.Get("error.data.resets_at").Exists() {
+					t.Errorf("%s: %s", name, got)
+				}
+			}
+		}
+		refused()
+		s.restart() // what is stored counts
+		ann, bob = s.visit("", "ann", false), s.visit("", "bob", false)
+		defer ann.leave()
+		defer bob.leave()
+		refused()
+		bob.must("session/new", fmt.Sprintf(`{"system_prompt":%q}`, text+text))
+		ann.must("session/delete", fmt.Sprintf(`{"session_id":%q}`, id))
+		id = ann.must("session/new", `{"model_id":"mirror/claude-opus-4-6"}`).Get("session_id").String()
+		ann.must("session/prompt", fmt.Sprintf(`{"session_id":%q,"text":"x"}`, id))
+		time.Sleep(time.Second)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/agent/media"
 	"github.com/thinkd/thinkd/agent/room"
+	"github.com/thinkd/thinkd/agent/stored"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
@@ -46,6 +47,9 @@ func Known(err error) *conn.Error {
 	}
 	if e, ok := errors.AsType[*gate.Exceeded](err); ok {
 		return Quota(e.Which, e.Resets, e.Error())
+	}
+	if e, ok := errors.AsType[*stored.Full](err); ok {
+		return Quota("stored_bytes", time.Time{}, e.Error())
 	}
 	if e, ok := errors.AsType[*room.Error](err); ok {
 		return &conn.Error{Code: conn.CodeOverloaded, Message: e.Error(), Data: map[string]any{"limit": e.Limit}}

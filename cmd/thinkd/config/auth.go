@@ -39,6 +39,7 @@ type Auth struct {
 type Quota struct {
 	gate.Quota
 	Requests int // in a minute; 0: any number
+	Stored   int // bytes of sessions; 0: any number
 }
 
 // QuotaOf is the quota of a user.
@@ -158,7 +159,8 @@ func (src *source) quota(key string, f fileQuota, q Quota) (Quota, error) {
 		stated *int
 		into   *int
 	}{"max_day_tokens": {f.DayTokens, &q.DayTokens}, "max_month_tokens": {f.MonthTokens, &q.MonthTokens},
-		"max_parallel_calls": {f.Calls, &q.Calls}, "max_requests_per_minute": {f.Requests, &q.Requests}} {
+		"max_parallel_calls": {f.Calls, &q.Calls}, "max_requests_per_minute": {f.Requests, &q.Requests},
+		"max_stored_bytes": {f.Stored, &q.Stored}} {
 		if of.stated != nil {
 			if *of.stated < 0 {
 				return q, src.errorf(key+"."+name, "%d is negative; 0 is any amount", *of.stated)

@@ -233,6 +233,7 @@ type fileQuota struct {
 	MonthCost   *float64 `toml:"max_month_cost"`
 	Calls       *int     `toml:"max_parallel_calls"`
 	Requests    *int     `toml:"max_requests_per_minute"`
+	Stored      *int     `toml:"max_stored_bytes"`
 }
 
 type fileRetention struct {

@@ -115,6 +115,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 			return nil, errors.Join(err, d.close())
 		}
 		ac.Own = d.models.ownKeys()
+		ac.Stored = func(o session.Owner) int64 { return int64(c.Auth.QuotaOf(o).Stored) }
 		ac.Quota = func(o session.Owner) gate.Quota { return c.Auth.QuotaOf(o).Quota }
 	}
 	if d.blobs != nil { // a nil *blob.Dir would be blobs that are no nil

@@ -1,0 +1,198 @@
+package stored
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/thinkd/thinkd/agent/room"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Full refuses a request that would exceed the quota of its user.
+type Full struct{ Used, Most int64 }
+
+func (e *Full) Error() string {
+	return fmt.Sprintf("your sessions take %d bytes, and you may store %d: delete sessions to go on", e.Used, e.Most)
+}
+
+// Meter counts what users store. It is safe for concurrent use. A nil Meter bounds nothing.
+type Meter struct {
+	most  func(session.Owner) int64 // 0: any amount
+	store session.Store
+
+	mu    sync.Mutex
+	users map[session.Owner]*user
+}
+
+// user is what one user stores.
+type user struct {
+	mu       sync.Mutex // held while the sessions are read for the first time
+	known    bool
+	sum      int64 // of sessions
+	reserved int64
+	sessions map[session.ID]int64
+}
+
+// New counts the sessions of a store. most is the quota of a user; nil: nobody has one, and New returns nil.
+func New(store session.Store, most func(session.Owner) int64) *Meter {
+	if most == nil {
+		return nil
+	}
+	return &Meter{most: most, store: store, users: make(map[session.Owner]*user)}
+}
+
+// of returns a user with a quota, and the quota; nil: there is none.
+func (m *Meter) of(o session.Owner) (*user, int64) {
+	if m == nil || o == session.Operator {
+		return nil, 0
+	}
+	most := m.most(o)
+	if most <= 0 {
+		return nil, 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.users[o]
+	if u == nil {
+		u = &user{sessions: make(map[session.ID]int64)}
+		m.users[o] = u
+	}
+	return u, most
+}
+
+// Reserve holds bytes for what a user is about to store, until release. It may read the user's sessions. The error is *[Full], or that
+// of the store.
+func (m *Meter) Reserve(ctx context.Context, o session.Owner, bytes int64) (release func(), err error) {
+	u, most := m.of(o)
+	if u == nil {
+		return func() {}, nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.known {
+		if err := u.count(ctx, m.store.For(o)); err != nil {
+			return nil, fmt.Errorf("what the user has stored: %w", err)
+		}
+	}
+	if used := u.sum + u.reserved; used+bytes > most {
+		return nil, &Full{used, most}
+	}
+	u.reserved += bytes
+	return sync.OnceFunc(func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.reserved -= bytes
+	}), nil
+}
+
+// beginning is more than a turn stores at its start in addition to the text of its prompt.
+const beginning = 4 << 10
+
+// ReservePrompt is Reserve for a prompt, with all that is stored when its turn begins.
+func (m *Meter) ReservePrompt(ctx context.Context, o session.Owner, content provider.Blocks) (release func(), err error) {
+	if !m.Wants(o) {
+		return func() {}, nil
+	}
+	return m.Reserve(ctx, o, beginning+Bytes([]session.Entry{{Body: session.Prompt{Content: content}}}))
+}
+
+// count reads all sessions of the user.
+func (u *user) count(ctx context.Context, of session.Sessions) error {
+	const page = 1000
+	u.sum, u.sessions = 0, make(map[session.ID]int64)
+	for q := (session.Query{Limit: page}); ; {
+		list, next, err := of.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			if _, counted := u.sessions[s.ID]; counted || s.Status == session.Damaged { // a list may have a session twice
+				continue
+			}
+			n, err := sizeOf(ctx, of, s.ID)
+			if err != nil {
+				return err
+			}
+			u.sessions[s.ID], u.sum = n, u.sum+n
+		}
+		if q.Cursor = next; next == "" {
+			u.known = true
+			return nil
+		}
+	}
+}
+
+func sizeOf(ctx context.Context, of session.Sessions, id session.ID) (n int64, err error) {
+	record, err := of.Get(ctx, id)
+	if err != nil {
+		return 0, nil // deleted or damaged meanwhile
+	}
+	n = room.OfRecord(record)
+	for after := uint64(0); ; {
+		entries, err := of.Entries(ctx, id, after, 256)
+		if err != nil || len(entries) == 0 {
+			return n, err
+		}
+		n += Bytes(entries)
+		after += uint64(len(entries))
+	}
+}
+
+// Bytes is what entries take, with their media.
+func Bytes(entries []session.Entry) (n int64) {
+	texts, err := session.EncodeEntries(entries)
+	if err != nil { // the store says so
+		return 0
+	}
+	for i, text := range texts {
+		n += int64(len(text))
+		if said, ok := entries[i].Body.(session.Prompt); ok {
+			n += mediaBytes(said.Content)
+		}
+	}
+	return n
+}
+
+// mediaBytes is what the files of blocks take that are kept beside the log.
+func mediaBytes(blocks provider.Blocks) (n int64) {
+	for _, b := range blocks {
+		if file, ok := b.(provider.Media); ok && file.Hash != "" {
+			n += int64(file.Size)
+		}
+	}
+	return n
+}
+
+// Wants reports whether Add is of use for a user.
+func (m *Meter) Wants(o session.Owner) bool {
+	u, _ := m.of(o)
+	return u != nil
+}
+
+// Add counts what was stored for a session. It never fails: what is stored is stored.
+func (m *Meter) Add(ref session.Ref, bytes int64) {
+	u, _ := m.of(ref.Owner)
+	if u == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.known { // otherwise it is counted with the rest
+		u.sessions[ref.ID] += bytes
+		u.sum += bytes
+	}
+}
+
+// Forget subtracts what a session took that was deleted.
+func (m *Meter) Forget(ref session.Ref) {
+	u, _ := m.of(ref.Owner)
+	if u == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.sum -= u.sessions[ref.ID]
+	delete(u.sessions, ref.ID)
+}
