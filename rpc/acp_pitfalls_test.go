@@ -687,3 +687,21 @@ func TestACPRepeatedParagraph(t *testing.T) {
 		})
 	}
 }
+
+// An editor that is closed during a turn does not end the turn: the next one loads all of it.
+func TestACPClosedEditor(t *testing.T) {
+	onStage(t, "think One|Two\nwait 1m\nsay done", 0, func(s *stage) {
+		d := s.sit(`{}`)
+		id := d.newSession()
+		d.prompt(id, "go")
+		time.Sleep(time.Second)
+		d.stand()
+		time.Sleep(time.Hour)
+		next := s.sit(`{}`)
+		defer next.stand()
+		from := len(next.got())
+		next.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"`+srv+`/app","mcpServers":[]}`, id))
+		time.Sleep(time.Second)
+		next.tells(from, "user_message_chunk go", "agent_thought_chunk OneTwo", "agent_message_chunk done", "result", "available_commands_update", "usage_update")
+	})
+}

@@ -2,11 +2,13 @@ package clients
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,9 +52,33 @@ type library struct {
 	env     []string
 }
 
+// compiled compiles the TypeScript client, once, since its programs read the result.
+var compiled = sync.OnceValue(func() error {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(node, filepath.Join("node_modules", "typescript", "bin", "tsc"))
+	cmd.Dir = filepath.Join("..", "..", "..", "..", "clients", "typescript")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+})
+
+// typescript is the compiled TypeScript client, and node to run its programs.
+func typescript(t *testing.T) (node, dir string) {
+	t.Helper()
+	node, dir = proof.NodePackage(t, "clients/typescript")
+	if err := compiled(); err != nil {
+		t.Fatal(err)
+	}
+	return node, dir
+}
+
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
-	node, dir := proof.NodePackage(t, "clients/typescript")
+	node, dir := typescript(t)
 	run := func(args ...string) {
 		t.Helper()
 		cmd := exec.Command(node, args...)
@@ -61,7 +87,6 @@ func TestTypeScript(t *testing.T) {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
-	run(filepath.Join("node_modules", "typescript", "bin", "tsc"))
 	run("--test", filepath.Join("test", "pauses.test.mjs"), filepath.Join("test", "ask.test.mjs"), filepath.Join("test", "host.test.mjs"))
 	l := library{folder: filepath.Join(dir, "examples"), command: func(example string) []string {
 		return []string{node, filepath.Join(dir, "examples", example+".mjs")}
