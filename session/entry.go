@@ -100,52 +100,132 @@ func member(object []byte, name string, value []byte) []byte {
 	return append(out, '}')
 }
 
-// cut takes the last member off an object that [member] wrote, without a look at its value. Of another object, it may return something
-// that is no JSON: then the whole has to be read.
-func cut(object []byte, name string) (head, value []byte, ok bool) {
-	before, value, ok := bytes.Cut(object, []byte(`,"`+name+`":`)) // never within a string, where a quote has a backslash
-	if !ok || len(value) == 0 || value[len(value)-1] != '}' {
-		return nil, nil, false
-	}
-	return append(slices.Clip(before), '}'), value[:len(value)-1], true
+// An entry and a sealed block are objects whose last member is long, and whose others are short. As [member] writes them, opening reads the
+// others, so that encoding/json walks the long one once for itself, and not once more for each object around it. Of another layout, the
+// whole is read.
+type opening struct {
+	rest []byte
+	lost bool // the layout is another one
 }
 
-// inParts reads an object whose last member is read by itself, where it stands last. So encoding/json walks a long value once for itself,
-// and not once more for each object around it.
-func inParts[W any](data []byte, name string, last func(*W) *json.RawMessage, read func(W) error) error {
-	if head, value, ok := cut(data, name); ok {
-		var w W
-		if json.Unmarshal(head, &w) == nil && *last(&w) == nil {
-			*last(&w) = value
-			if read(w) == nil {
-				return nil
-			}
-		}
+// after moves behind a text. It reports whether the object goes on with it.
+func (o *opening) after(text string) bool {
+	rest, ok := bytes.CutPrefix(o.rest, []byte(text))
+	if ok {
+		o.rest = rest
 	}
-	var w W
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
+	return ok
+}
+
+// number reads one of at most 18 digits.
+func (o *opening) number() (n int64) {
+	digits := 0
+	for digits < len(o.rest) && o.rest[digits] >= '0' && o.rest[digits] <= '9' {
+		n = n*10 + int64(o.rest[digits]-'0')
+		digits++
 	}
-	return read(w)
+	o.lost = o.lost || digits == 0 || digits > 18 || digits > 1 && o.rest[0] == '0'
+	o.rest = o.rest[digits:]
+	return n
+}
+
+// word reads a string without escapes, up to the text behind it.
+func (o *opening) word() string {
+	end := bytes.IndexByte(o.rest, '"')
+	if end < 0 || slices.ContainsFunc(o.rest[:end], func(c byte) bool { return c < ' ' || c > '~' || c == '\\' }) {
+		o.lost = true
+		return ""
+	}
+	word := string(o.rest[:end])
+	o.rest = o.rest[end+1:]
+	return word
+}
+
+// last is the value of the last member, whose name is read. It may be no JSON: the caller reads it.
+func (o *opening) last() (value []byte, ok bool) {
+	value, ok = bytes.CutSuffix(o.rest, []byte{'}'})
+	return value, ok && !o.lost && len(value) > 0
+}
+
+// openEntry reads all of an entry except its body.
+func openEntry(data []byte) (w wireEntry, ok bool) {
+	o := opening{rest: data}
+	if o.after(`{"seq":`) {
+		w.Seq = uint64(o.number())
+		o.lost = o.lost || !o.after(`,"ts":`)
+	} else {
+		o.lost = !o.after(`{"ts":`)
+	}
+	w.Time = o.number()
+	if o.after(`,"turn_id":"`) {
+		w.Turn = TurnID(o.word())
+	}
+	o.lost = o.lost || !o.after(`,"kind":"`)
+	w.Kind = o.word()
+	o.lost = o.lost || !o.after(`,"body":`)
+	w.Body, ok = o.last()
+	return w, ok
+}
+
+// openSealed reads all of a sealed block except the block.
+func openSealed(data []byte) (w wireSealed, ok bool) {
+	o := opening{rest: data}
+	o.lost = !o.after(`{"message_id":"`)
+	w.Message = MessageID(o.word())
+	o.lost = o.lost || !o.after(`,"number":`)
+	w.Number = int(o.number())
+	o.lost = o.lost || !o.after(`,"block":`)
+	w.Block, ok = o.last()
+	return w, ok
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote; a kind that this build does not know is an error, since a view without
 // it would be wrong.
-func (e *Entry) UnmarshalJSON(data []byte) error {
-	return inParts(data, "body", func(w *wireEntry) *json.RawMessage { return &w.Body }, e.read)
+func (e *Entry) UnmarshalJSON(data []byte) error { return new(decoder).decode(data, e) }
+
+// decoder reads entries. Turn after turn starts in the same way, so it reads such a body once: the entries share it.
+type decoder struct {
+	start  []byte // of the last turn_start
+	shared Body
 }
 
-func (e *Entry) read(w wireEntry) error {
-	read, ok := bodies[w.Kind]
-	if !ok {
-		return fmt.Errorf("entry of unknown kind %q", w.Kind)
+func (d *decoder) decode(data []byte, e *Entry) error {
+	if w, ok := openEntry(data); ok && d.read(w, e) == nil {
+		return nil
 	}
-	body, err := read(w.Body)
+	var w wireEntry
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	return d.read(w, e)
+}
+
+func (d *decoder) read(w wireEntry, e *Entry) error {
+	body, err := d.body(w)
 	if err != nil {
-		return fmt.Errorf("%s: %w", w.Kind, err)
+		return err
 	}
 	*e = Entry{Seq: w.Seq, Time: w.Time, Turn: w.Turn, Body: body}
 	return nil
+}
+
+func (d *decoder) body(w wireEntry) (Body, error) {
+	read, ok := bodies[w.Kind]
+	if !ok {
+		return nil, fmt.Errorf("entry of unknown kind %q", w.Kind)
+	}
+	starts := w.Kind == TurnStart{}.kind()
+	if starts && d.shared != nil && bytes.Equal(w.Body, d.start) {
+		return d.shared, nil
+	}
+	body, err := read(w.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.Kind, err)
+	}
+	if starts {
+		d.start, d.shared = w.Body, body
+	}
+	return body, nil
 }
 
 type wireSealed struct {
@@ -171,7 +251,14 @@ func (s Sealed) encode() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (s *Sealed) UnmarshalJSON(data []byte) error {
-	return inParts(data, "block", func(w *wireSealed) *json.RawMessage { return &w.Block }, s.read)
+	if w, ok := openSealed(data); ok && s.read(w) == nil {
+		return nil
+	}
+	var w wireSealed
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	return s.read(w)
 }
 
 func (s *Sealed) read(w wireSealed) error {
@@ -183,7 +270,7 @@ func (s *Sealed) read(w wireSealed) error {
 	return nil
 }
 
-// EncodeEntries writes entries as the log keeps them, each as one JSON object. [Entry.UnmarshalJSON] reads them.
+// EncodeEntries writes entries as the log keeps them, each as one JSON object. [DecodeEntries] reads them.
 func EncodeEntries(entries []Entry) ([][]byte, error) {
 	values := make([][]byte, len(entries))
 	for i, e := range entries {
@@ -193,4 +280,18 @@ func EncodeEntries(entries []Entry) ([][]byte, error) {
 		}
 	}
 	return values, nil
+}
+
+// DecodeEntries reads what [EncodeEntries] wrote. At an error it returns the entries before. Nobody may change what an entry refers to.
+func DecodeEntries(values [][]byte) (entries []Entry, err error) {
+	entries = slices.Grow(entries, len(values))
+	var d decoder
+	for _, value := range values {
+		var e Entry
+		if err := d.decode(value, &e); err != nil {
+			return entries, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
 }

@@ -118,6 +118,17 @@ func TestEntryRefused(t *testing.T) {
 	}
 }
 
+// asJSON compares JSON by what it means.
+func asJSON() cmp.Option {
+	return cmp.Comparer(func(a, b json.RawMessage) bool {
+		var x, y bytes.Buffer
+		if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+			return bytes.Equal(a, b)
+		}
+		return bytes.Equal(x.Bytes(), y.Bytes())
+	})
+}
+
 func FuzzEntry(f *testing.F) {
 	for _, body := range samples() {
 		data, err := json.Marshal(session.Entry{Seq: 1, Time: 2, Turn: storetest.TurnA, Body: body})
@@ -128,7 +139,17 @@ func FuzzEntry(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var first, second session.Entry
-		if json.Unmarshal(data, &first) != nil {
+		refused := json.Unmarshal(data, &first) != nil
+		var spaced bytes.Buffer
+		if json.Indent(&spaced, data, "", " ") == nil { // then it is not read in parts
+			if err := json.Unmarshal(spaced.Bytes(), &second); (err != nil) != refused {
+				t.Fatalf("with spaces: %v", err)
+			}
+			if diff := cmp.Diff(first, second, asJSON()); diff != "" {
+				t.Fatalf("with spaces it differs: %s", diff)
+			}
+		}
+		if refused {
 			return
 		}
 		once, err := json.Marshal(first)
@@ -209,5 +230,34 @@ func TestEntryLayouts(t *testing.T) {
 		if err := new(session.Entry).UnmarshalJSON([]byte(data)); err == nil {
 			t.Errorf("it reads %q", data)
 		}
+	}
+}
+
+// Equal starts of turns are decoded once. Nothing else is shared, and an entry that cannot be read ends the list.
+func TestDecodeEntries(t *testing.T) {
+	all := samples()
+	other := all["turn_start"].(session.TurnStart)
+	other.Model.ID = "another"
+	var want []session.Entry
+	for _, body := range []session.Body{all["turn_start"], all["block"], all["turn_start"], other, all["turn_start"], all["fell_back"], all["turn_end"], all["turn_end"]} {
+		want = append(want, session.Entry{Seq: uint64(len(want)), Time: 7, Turn: storetest.TurnA, Body: body})
+	}
+	values, err := session.EncodeEntries(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := session.DecodeEntries(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	values[3] = values[3][:len(values[3])-2]
+	if got, err = session.DecodeEntries(values); err == nil || len(got) != 3 {
+		t.Errorf("%d entries are read, %v", len(got), err)
+	}
+	if got, err = session.DecodeEntries(nil); err != nil || got != nil {
+		t.Errorf("of nothing it reads %v, %v", got, err)
 	}
 }

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"sync"
 )
 
 // Load reads a session's log and folds it. A log that cannot be folded is ErrDamaged.
@@ -48,9 +50,14 @@ func Fold(ctx context.Context, store Sessions, record Session, f func(*View, Ent
 
 // Replay calls f with each entry of a log, in order, up to a position: that of the last one, or [WholeLog]. It reads the
 // log in pages, and f may use the store. An error of f is ErrDamaged and ends the log: f is what makes sense of it.
+//
+// Most of the time to load a session is the decoding of its log. So pages behind the first are read in parallel, on all processors: where
+// a page begins is known before the page in front of it has been read.
 func Replay(ctx context.Context, store Sessions, id ID, upto uint64, f func(Entry) error) error {
+	reading := newReader(ctx, store, id, upto)
+	defer reading.stop()
 	for at := uint64(0); at < upto; {
-		entries, err := store.Entries(ctx, id, at, int(min(pageSize, upto-at)))
+		entries, err := reading.page(at)
 		if err != nil {
 			return err
 		}
@@ -70,5 +77,71 @@ func Replay(ctx context.Context, store Sessions, id ID, upto uint64, f func(Entr
 // WholeLog is a position behind any log's end.
 const WholeLog = ^uint64(0)
 
-// pageSize is how many entries Replay reads with one call.
-const pageSize = 500
+// pageSize is how many entries a reader of a log asks the store for in one call.
+const pageSize = 256
+
+// reader reads the pages of a log, some of them ahead of their use.
+type reader struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	store  Sessions
+	id     ID
+	upto   uint64
+
+	ahead   []chan page // pages that are being read, in order
+	next    uint64      // the position behind them
+	readers sync.WaitGroup
+}
+
+type page struct {
+	entries  []Entry
+	err      error
+	panicked any
+}
+
+func newReader(ctx context.Context, store Sessions, id ID, upto uint64) *reader {
+	r := &reader{store: store, id: id, upto: upto}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	return r
+}
+
+// stop ends what is still being read.
+func (r *reader) stop() {
+	r.cancel()
+	r.readers.Wait()
+}
+
+// page is the entries after a position. Calls are for positions in order.
+func (r *reader) page(after uint64) ([]Entry, error) {
+	if len(r.ahead) == 0 {
+		r.next = after
+		r.begin()
+	}
+	first := <-r.ahead[0]
+	r.ahead = r.ahead[1:]
+	if first.panicked != nil {
+		panic(first.panicked) // on the caller's goroutine, which knows what to do about it
+	}
+	if len(first.entries) < pageSize {
+		r.ahead = nil // the end of the log, as far as it was written when the page was read
+	}
+	for len(first.entries) == pageSize && len(r.ahead) < runtime.GOMAXPROCS(0) && r.next < r.upto {
+		r.begin()
+	}
+	return first.entries, first.err
+}
+
+// begin reads one more page, in a goroutine that ends with its page.
+func (r *reader) begin() {
+	after, limit := r.next, min(pageSize, r.upto-r.next)
+	read := make(chan page, 1)
+	r.ahead, r.next = append(r.ahead, read), after+limit
+	r.readers.Go(func() {
+		var p page
+		defer func() {
+			p.panicked = recover()
+			read <- p
+		}()
+		p.entries, p.err = r.store.Entries(r.ctx, r.id, after, int(limit))
+	})
+}

@@ -216,14 +216,12 @@ func (b *Store) entries(ctx context.Context, id rowKey, after uint64, limit int)
 		if err != nil {
 			return nil, fmt.Errorf("session %s: %w", id, err)
 		}
-		for _, value := range values {
-			after++
-			var e session.Entry
-			if err := e.UnmarshalJSON(value); err != nil {
-				return nil, fmt.Errorf("session %s: %w: entry %d: %w", id, session.ErrDamaged, after, err)
-			}
-			entries = append(entries, e)
+		some, err := session.DecodeEntries(values)
+		after += uint64(len(some))
+		if err != nil {
+			return nil, fmt.Errorf("session %s: %w: entry %d: %w", id, session.ErrDamaged, after+1, err)
 		}
+		entries = append(entries, some...)
 		if after >= last || len(entries) >= limit {
 			return entries, nil
 		}

@@ -398,10 +398,23 @@ func (m journal) Append(ctx context.Context, ref session.Ref, entries ...session
 }
 
 // Entries reads the log after a position.
-func (m sessions) Entries(ctx context.Context, id session.ID, after uint64, limit int) (entries []session.Entry, err error) {
+func (m sessions) Entries(ctx context.Context, id session.ID, after uint64, limit int) ([]session.Entry, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
+	values, err := m.values(id, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	entries, err := session.DecodeEntries(values)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	return entries, nil
+}
+
+// values are entries as the log keeps them. Nothing ever changes them.
+func (m sessions) values(id session.ID, after uint64, limit int) ([][]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kept := m.loggedLocked(m.ref(id))
@@ -409,19 +422,12 @@ func (m sessions) Entries(ctx context.Context, id session.ID, after uint64, limi
 	case m.closed:
 		return nil, session.ErrClosed
 	case kept == nil:
-		return nil, fmt.Errorf("session %s: %w", id, session.ErrNotFound)
+		return nil, session.ErrNotFound
 	case after >= uint64(len(kept.log)) || limit <= 0:
 		return nil, nil
 	}
 	rest := kept.log[after:]
-	for _, value := range rest[:min(limit, len(rest))] {
-		var e session.Entry
-		if err := e.UnmarshalJSON(value); err != nil {
-			return nil, fmt.Errorf("session %s: %w", id, err)
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
+	return slices.Clone(rest[:min(limit, len(rest))]), nil
 }
 
 // Checkpoint stores the growth of an open block at once.
