@@ -34,6 +34,7 @@ type Message struct {
 // A Block is a [Text], [Thinking], [ToolCall], [ToolResult], [ServerTool], [Media] or [Opaque]. Blocks are values: changing one
 // never changes a copy held elsewhere.
 type Block interface {
+	kind() BlockKind
 	wire() wireBlock
 }
 
@@ -229,13 +230,21 @@ type wireBlock struct {
 	State *State `json:"state,omitempty"`
 }
 
+func (Text) kind() BlockKind       { return KindText }
+func (Thinking) kind() BlockKind   { return KindThinking }
+func (ToolCall) kind() BlockKind   { return KindToolCall }
+func (ToolResult) kind() BlockKind { return KindToolResult }
+func (ServerTool) kind() BlockKind { return KindServerTool }
+func (Media) kind() BlockKind      { return KindMedia }
+func (Opaque) kind() BlockKind     { return KindOpaque }
+
 func (b Text) wire() wireBlock {
-	return wireBlock{Type: KindText, Text: &b.Text, Sources: b.Sources, JSON: b.JSON, State: b.State.wire()}
+	return wireBlock{Type: b.kind(), Text: &b.Text, Sources: b.Sources, JSON: b.JSON, State: b.State.wire()}
 }
 
 func (b Thinking) wire() wireBlock {
 	ms := b.Duration.Milliseconds()
-	w := wireBlock{Type: KindThinking, Text: &b.Text, Kind: b.Kind, Signed: &b.Signed,
+	w := wireBlock{Type: b.kind(), Text: &b.Text, Kind: b.Kind, Signed: &b.Signed,
 		Tokens: b.Tokens, DurationMS: &ms, State: b.State.wire()}
 	if b.Tokens != 0 {
 		w.Estimated = &b.Estimated
@@ -244,18 +253,18 @@ func (b Thinking) wire() wireBlock {
 }
 
 func (b ToolCall) wire() wireBlock {
-	return wireBlock{Type: KindToolCall, CallID: b.ID, Name: b.Name, Arguments: b.Input, Invalid: b.Invalid, State: b.State.wire()}
+	return wireBlock{Type: b.kind(), CallID: b.ID, Name: b.Name, Arguments: b.Input, Invalid: b.Invalid, State: b.State.wire()}
 }
 
 func (b ToolResult) wire() wireBlock {
 	if b.Blocks == nil {
 		b.Blocks = Blocks{}
 	}
-	return wireBlock{Type: KindToolResult, CallID: b.CallID, Content: &b.Blocks, IsError: &b.Failed}
+	return wireBlock{Type: b.kind(), CallID: b.CallID, Content: &b.Blocks, IsError: &b.Failed}
 }
 
 func (b ServerTool) wire() wireBlock {
-	w := wireBlock{Type: KindServerTool, CallID: b.ID, Name: b.Name, Arguments: b.Input, Sources: b.Sources, State: b.State.wire()}
+	w := wireBlock{Type: b.kind(), CallID: b.ID, Name: b.Name, Arguments: b.Input, Sources: b.Sources, State: b.State.wire()}
 	if b.Done {
 		w.Text, w.IsError = &b.Text, &b.Failed
 	}
@@ -263,7 +272,7 @@ func (b ServerTool) wire() wireBlock {
 }
 
 func (b Media) wire() wireBlock {
-	w := wireBlock{Type: KindMedia, MimeType: b.Type, Name: b.Name, Data: b.Data, Hash: b.Hash, Size: b.Size, Width: b.Width, Height: b.Height, State: b.State.wire()}
+	w := wireBlock{Type: b.kind(), MimeType: b.Type, Name: b.Name, Data: b.Data, Hash: b.Hash, Size: b.Size, Width: b.Width, Height: b.Height, State: b.State.wire()}
 	if ms := b.Duration.Milliseconds(); ms > 0 {
 		w.DurationMS = &ms
 	}
@@ -271,7 +280,7 @@ func (b Media) wire() wireBlock {
 }
 
 func (b Opaque) wire() wireBlock {
-	return wireBlock{Type: KindOpaque, State: b.State.wire()}
+	return wireBlock{Type: b.kind(), State: b.State.wire()}
 }
 
 func (s State) wire() *State {
@@ -384,7 +393,7 @@ func UnmarshalBlock(data []byte) (Block, error) {
 }
 
 // KindOf is the block's word in JSON.
-func KindOf(b Block) BlockKind { return b.wire().Type }
+func KindOf(b Block) BlockKind { return b.kind() }
 
 // StateOf is the vendor's data of a block, zero if it has none.
 func StateOf(b Block) State {

@@ -17,8 +17,8 @@ import (
 // the end of an answer.
 func (to Recipient) Messages(model provider.Model, d provider.Decision) []provider.Message {
 	v, way := to.View, newCourse(model, d)
-	var messages []provider.Message
 	first, from := v.Rest()
+	messages := make([]provider.Message, 0, 2*(len(v.Turns)-first)) // most turns have a prompt and an answer
 	if c := v.Compaction(); c != nil {
 		messages = to.summarised(c, way.skip(v.Turns[:first+1], to))
 	}

@@ -13,13 +13,13 @@ import (
 
 // Encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
 func Encode(v any) (json.RawMessage, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("request: %w", err)
 	}
-	return json.RawMessage(wholeCharacters(strings.TrimSuffix(b.String(), "\n"))), nil
+	return wholeCharacters(bytes.TrimSuffix(b.Bytes(), []byte{'\n'})), nil
 }
 
 // invalidArguments is the member in which arguments go back that are no JSON object.
@@ -43,11 +43,11 @@ func Arguments(b provider.ToolCall) (json.RawMessage, error) {
 
 // wholeCharacters puts \ufffd in the place of each escape of half a character. Models write them, and cut texts end in
 // them; encoding/json passes them on inside of a RawMessage, and most vendors refuse the whole body for one.
-func wholeCharacters(body string) string {
-	if !strings.Contains(body, `\ud`) && !strings.Contains(body, `\uD`) {
+func wholeCharacters(body []byte) []byte {
+	if !bytes.Contains(body, []byte(`\ud`)) && !bytes.Contains(body, []byte(`\uD`)) {
 		return body
 	}
-	var b strings.Builder
+	var b bytes.Buffer
 	kept := 0
 	for i := 0; i < len(body); i++ {
 		if body[i] != '\\' {
@@ -58,19 +58,20 @@ func wholeCharacters(body string) string {
 		case high && surrogate(body[min(i+6, len(body)):], "cdefCDEF"):
 			i += 11
 		case high || low:
-			b.WriteString(body[kept:i] + `\ufffd`)
+			b.Write(body[kept:i])
+			b.WriteString(`\ufffd`)
 			i += 5
 			kept = i + 1
 		default:
 			i++ // what is escaped
 		}
 	}
-	b.WriteString(body[kept:])
-	return b.String()
+	b.Write(body[kept:])
+	return b.Bytes()
 }
 
 // surrogate reports whether a text begins with the escape of one whose third digit is among these.
-func surrogate(text, digits string) bool {
+func surrogate(text []byte, digits string) bool {
 	return len(text) >= 6 && text[0] == '\\' && text[1] == 'u' && (text[2] == 'd' || text[2] == 'D') && strings.IndexByte(digits, text[3]) >= 0
 }
 

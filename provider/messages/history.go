@@ -99,7 +99,7 @@ func (h *history) messages(list []provider.Message) ([]message, error) {
 	list, h.elsewhere = replay.ServerTools(list, func(s provider.State) bool { return h.own(s) && !h.plain })
 	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, mediaForms()...)
 	h.count.Media = h.unseen.Count()
-	out := []message{}
+	out := make([]message, 0, len(list))
 	for i, m := range list {
 		if m.Role == provider.User {
 			m.Blocks = replay.Prompt(m.Blocks)
