@@ -1,18 +1,11 @@
 package aws_test
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,98 +15,8 @@ import (
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
 	simaws "github.com/thinkd/thinkd/provider/sim/aws"
+	"github.com/thinkd/thinkd/provider/sim/clouds"
 )
-
-// world is a machine with no credentials, and stand-ins of all hosts that issue some.
-type world struct {
-	t    *testing.T
-	home string
-	ids  []string // the access key ids that they issue, in turn; the last one again and again
-	ends time.Duration
-	n    atomic.Int32
-}
-
-func newWorld(t *testing.T) *world {
-	w := &world{t: t, home: t.TempDir(), ids: []string{"ASIAISSUED"}, ends: time.Hour}
-	for _, entry := range os.Environ() {
-		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "AWS_") {
-			t.Setenv(name, "") // restores it
-			os.Unsetenv(name)
-		}
-	}
-	hosts := httptest.NewServer(w)
-	t.Cleanup(hosts.Close)
-	for name, value := range map[string]string{
-		"HOME": w.home, "USERPROFILE": w.home, "AWS_CONFIG_FILE": filepath.Join(w.home, "config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(w.home, "credentials"),
-		"AWS_EC2_METADATA_SERVICE_ENDPOINT": hosts.URL, "AWS_ENDPOINT_URL_STS": hosts.URL + "/sts", "AWS_ENDPOINT_URL_SSO": hosts.URL + "/sso", "AWS_ENDPOINT_URL": hosts.URL,
-	} {
-		t.Setenv(name, value)
-	}
-	return w
-}
-
-func (w *world) file(name, text string) string {
-	path := filepath.Join(w.home, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	return path
-}
-
-// issue is the next access key, its secret, its token, and when it ends.
-func (w *world) issue() (id, secret, token string, ends time.Time) {
-	id = w.ids[min(int(w.n.Add(1)), len(w.ids))-1]
-	return id, simaws.SecretOf(id), simaws.TokenOf(id), time.Now().Add(w.ends).UTC()
-}
-
-func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	say := func(format string, values ...any) { fmt.Fprintf(rw, format, values...) }
-	switch {
-	case strings.HasPrefix(r.URL.Path, "/sts"):
-		action := "AssumeRole"
-		if strings.Contains(string(body), "Action=AssumeRoleWithWebIdentity") {
-			action = "AssumeRoleWithWebIdentity"
-		}
-		if action == "AssumeRole" && !strings.Contains(r.Header.Get("Authorization"), "Credential=AKIASOURCE/") ||
-			action != "AssumeRole" && !strings.Contains(string(body), "WebIdentityToken=the-token") || !strings.Contains(string(body), "role%2Freader") {
-			http.Error(rw, string(body), http.StatusForbidden)
-			return
-		}
-		id, secret, token, ends := w.issue()
-		rw.Header().Set("Content-Type", "text/xml")
-		say(`<%[1]sResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><%[1]sResult><AssumedRoleUser><Arn>arn:aws:sts::1:assumed-role/reader/x</Arn><AssumedRoleId>A:x</AssumedRoleId></AssumedRoleUser><Credentials><AccessKeyId>%[2]s</AccessKeyId><SecretAccessKey>%[3]s</SecretAccessKey><SessionToken>%[4]s</SessionToken><Expiration>%[5]s</Expiration></Credentials></%[1]sResult></%[1]sResponse>`,
-			action, id, secret, token, ends.Format(time.RFC3339))
-	case strings.HasPrefix(r.URL.Path, "/sso/federation/credentials"):
-		if r.Header.Get("X-Amz-Sso_bearer_token") != "sso-token" || r.URL.Query().Get("role_name") != "reader" {
-			rw.Header().Set("X-Amzn-ErrorType", "UnauthorizedException")
-			http.Error(rw, `{"message":"Session token not found or invalid"}`, http.StatusUnauthorized)
-			return
-		}
-		id, secret, token, ends := w.issue()
-		say(`{"roleCredentials":{"accessKeyId":%q,"secretAccessKey":%q,"sessionToken":%q,"expiration":%d}}`, id, secret, token, ends.UnixMilli())
-	case r.URL.Path == "/container":
-		if r.Header.Get("Authorization") != "container-token" {
-			http.Error(rw, "{}", http.StatusForbidden)
-			return
-		}
-		id, secret, token, ends := w.issue()
-		say(`{"AccessKeyId":%q,"SecretAccessKey":%q,"Token":%q,"Expiration":%q}`, id, secret, token, ends.Format(time.RFC3339))
-	case r.URL.Path == "/latest/api/token" && r.Method == http.MethodPut:
-		rw.Header().Set("X-Aws-Ec2-Metadata-Token-Ttl-Seconds", "300")
-		say("imds-token")
-	case strings.HasSuffix(r.URL.Path, "/iam/security-credentials/") || strings.HasSuffix(r.URL.Path, "/iam/security-credentials-extended/"):
-		say("reader")
-	case strings.HasSuffix(r.URL.Path, "/reader") && r.Header.Get("X-Aws-Ec2-Metadata-Token") == "imds-token" && w.ids != nil:
-		id, secret, token, ends := w.issue()
-		say(`{"Code":"Success","Type":"AWS-HMAC","AccessKeyId":%q,"SecretAccessKey":%q,"Token":%q,"Expiration":%q,"LastUpdated":%q}`, id, secret, token, ends.Format(time.RFC3339), ends.Format(time.RFC3339))
-	default:
-		http.NotFound(rw, r)
-	}
-}
 
 // call signs a request to a host that checks the signature, and returns the access key id that the host saw.
 func call(t *testing.T, s *aws.Signer) (string, error) {
@@ -129,63 +32,34 @@ func call(t *testing.T, s *aws.Signer) (string, error) {
 }
 
 func TestCredentials(t *testing.T) {
-	const keys = "aws_access_key_id = %s\naws_secret_access_key = secret-of-%[1]s\n"
 	for _, tt := range []struct {
 		name    string
 		profile string
-		set     func(w *world)
+		set     func(w *clouds.Amazon)
 		want    string
 	}{
-		{"keys in the environment", "", func(w *world) {
-			w.t.Setenv("AWS_ACCESS_KEY_ID", "AKIAENV")
-			w.t.Setenv("AWS_SECRET_ACCESS_KEY", simaws.SecretOf("AKIAENV"))
-		}, "AKIAENV"},
-		{"temporary keys in the environment", "", func(w *world) {
-			w.t.Setenv("AWS_ACCESS_KEY_ID", "ASIAENV")
-			w.t.Setenv("AWS_SECRET_ACCESS_KEY", simaws.SecretOf("ASIAENV"))
-			w.t.Setenv("AWS_SESSION_TOKEN", simaws.TokenOf("ASIAENV"))
-		}, "ASIAENV"},
-		{"keys of the default profile", "", func(w *world) {
-			w.file("credentials", "[default]\n"+fmt.Sprintf(keys, "AKIADEFAULT"))
+		{"keys in the environment", "", func(w *clouds.Amazon) { w.Environment("AKIAENV") }, "AKIAENV"},
+		{"temporary keys in the environment", "", func(w *clouds.Amazon) { w.Environment("ASIAENV") }, "ASIAENV"},
+		{"keys of the default profile", "", func(w *clouds.Amazon) {
+			w.File("credentials", "[default]\n"+clouds.Keys("AKIADEFAULT"))
 		}, "AKIADEFAULT"},
-		{"keys of the profile of the environment", "", func(w *world) {
-			w.t.Setenv("AWS_PROFILE", "work")
-			w.file("credentials", "[default]\n"+fmt.Sprintf(keys, "AKIADEFAULT")+"[work]\n"+fmt.Sprintf(keys, "AKIAWORK"))
+		{"keys of the profile of the environment", "", func(w *clouds.Amazon) {
+			w.Setenv("AWS_PROFILE", "work")
+			w.File("credentials", "[default]\n"+clouds.Keys("AKIADEFAULT")+"[work]\n"+clouds.Keys("AKIAWORK"))
 		}, "AKIAWORK"},
-		{"a named profile comes before keys in the environment", "work", func(w *world) {
-			w.t.Setenv("AWS_ACCESS_KEY_ID", "AKIAENV")
-			w.t.Setenv("AWS_SECRET_ACCESS_KEY", simaws.SecretOf("AKIAENV"))
-			w.file("credentials", "[work]\n"+fmt.Sprintf(keys, "AKIAWORK"))
+		{"a named profile comes before keys in the environment", "work", func(w *clouds.Amazon) {
+			w.Environment("AKIAENV")
+			w.File("credentials", "[work]\n"+clouds.Keys("AKIAWORK"))
 		}, "AKIAWORK"},
-		{"single sign-on", "sso", func(w *world) {
-			w.file("config", "[profile sso]\nsso_session = corp\nsso_account_id = 111122223333\nsso_role_name = reader\n[sso-session corp]\nsso_region = eu-central-1\nsso_start_url = https://corp.example.com/start\n")
-			name := sha1.Sum([]byte("corp"))
-			w.file(".aws/sso/cache/"+hex.EncodeToString(name[:])+".json", `{"accessToken":"sso-token","expiresAt":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
-		}, "ASIAISSUED"},
-		{"an assumed role", "role", func(w *world) {
-			w.file("credentials", "[source]\n"+fmt.Sprintf(keys, "AKIASOURCE"))
-			w.file("config", "[profile role]\nrole_arn = arn:aws:iam::1:role/reader\nsource_profile = source\n")
-		}, "ASIAISSUED"},
-		{"web identity", "", func(w *world) {
-			w.t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", w.file("token", "the-token"))
-			w.t.Setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/reader")
-		}, "ASIAISSUED"},
-		{"a container", "", func(w *world) {
-			w.t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", os.Getenv("AWS_ENDPOINT_URL")+"/container")
-			w.t.Setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "container-token")
-		}, "ASIAISSUED"},
-		{"the metadata of an instance", "", func(w *world) {}, "ASIAISSUED"},
-		{"a program", "program", func(w *world) {
-			out, err := json.Marshal(map[string]any{"Version": 1, "AccessKeyId": "ASIAPROGRAM", "SecretAccessKey": simaws.SecretOf("ASIAPROGRAM"),
-				"SessionToken": simaws.TokenOf("ASIAPROGRAM"), "Expiration": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			w.file("config", "[profile program]\ncredential_process = cat "+w.file("out.json", string(out))+"\n")
-		}, "ASIAPROGRAM"},
+		{"single sign-on", "sso", func(w *clouds.Amazon) { w.SignOn(true) }, "ASIAISSUED"},
+		{"an assumed role", "role", func(w *clouds.Amazon) { w.Role() }, "ASIAISSUED"},
+		{"web identity", "", func(w *clouds.Amazon) { w.WebIdentity() }, "ASIAISSUED"},
+		{"a container", "", func(w *clouds.Amazon) { w.Container() }, "ASIAISSUED"},
+		{"the metadata of an instance", "", func(w *clouds.Amazon) {}, "ASIAISSUED"},
+		{"a program", "program", func(w *clouds.Amazon) { w.Program("ASIAPROGRAM") }, "ASIAPROGRAM"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := clouds.NewAmazon(t)
 			tt.set(w)
 			s := aws.NewSigner(aws.NewCredentials(aws.Settings{Region: "eu-central-1", Profile: tt.profile}), aws.ServiceBedrock)
 			if got, err := call(t, s); got != tt.want || err != nil {
@@ -200,16 +74,15 @@ func TestCredentials(t *testing.T) {
 
 // TestCredentialsEnd tries credentials that are over before the host is called, and some that the host ends early.
 func TestCredentialsEnd(t *testing.T) {
-	set := func(t *testing.T, ids ...string) *world {
-		w := newWorld(t)
-		w.ids = ids
-		t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", os.Getenv("AWS_ENDPOINT_URL")+"/container")
-		t.Setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "container-token")
+	set := func(t *testing.T, ids ...string) *clouds.Amazon {
+		w := clouds.NewAmazon(t)
+		w.IDs = ids
+		w.Container()
 		return w
 	}
 	t.Run("renewed before they end", func(t *testing.T) {
 		w := set(t, "ASIAFIRST", "ASIASECOND", "ASIATHIRD")
-		w.ends = time.Minute
+		w.Lasts = time.Minute
 		s := aws.NewSigner(aws.NewCredentials(aws.Settings{Region: "us-east-1"}), aws.ServiceBedrock)
 		for _, want := range []string{"ASIAFIRST", "ASIASECOND", "ASIATHIRD"} {
 			if got, err := call(t, s); got != want || err != nil {
@@ -225,7 +98,7 @@ func TestCredentialsEnd(t *testing.T) {
 				t.Errorf("the host saw %q, error %v", got, err)
 			}
 		}
-		if n := w.n.Load(); n != 1 {
+		if n := w.Issued(); n != 1 {
 			t.Errorf("credentials were issued %d times", n)
 		}
 	})
@@ -237,10 +110,8 @@ func TestCredentialsEnd(t *testing.T) {
 		}
 	})
 	t.Run("no others in the environment", func(t *testing.T) {
-		set(t, "ASIAEXPIRED")
-		t.Setenv("AWS_ACCESS_KEY_ID", "ASIAEXPIRED")
-		t.Setenv("AWS_SECRET_ACCESS_KEY", simaws.SecretOf("ASIAEXPIRED"))
-		t.Setenv("AWS_SESSION_TOKEN", simaws.TokenOf("ASIAEXPIRED"))
+		w := set(t, "ASIAEXPIRED")
+		w.Environment("ASIAEXPIRED")
 		s := aws.NewSigner(aws.NewCredentials(aws.Settings{Region: "us-east-1"}), aws.ServiceBedrock)
 		_, err := call(t, s)
 		if e, ok := errors.AsType[*provider.Error](err); !ok || e.Kind != provider.KindAuth || !strings.Contains(e.Error(), "expired") {
@@ -252,18 +123,18 @@ func TestCredentialsEnd(t *testing.T) {
 func TestNoCredentials(t *testing.T) {
 	for name, tt := range map[string]struct {
 		profile string
-		set     func(w *world)
+		set     func(w *clouds.Amazon)
 		say     string
 	}{
-		"none at all":     {"", func(w *world) { w.ids = nil }, "set AWS_BEARER_TOKEN_BEDROCK"},
-		"unknown profile": {"nobody", func(w *world) {}, "nobody"},
-		"over sign-on": {"sso", func(w *world) {
-			w.file("config", "[profile sso]\nsso_session = corp\nsso_account_id = 111122223333\nsso_role_name = reader\n[sso-session corp]\nsso_region = eu-central-1\nsso_start_url = https://corp.example.com/start\n")
+		"none at all":     {"", func(w *clouds.Amazon) { w.IDs = nil }, "set AWS_BEARER_TOKEN_BEDROCK"},
+		"unknown profile": {"nobody", func(w *clouds.Amazon) {}, "nobody"},
+		"over sign-on": {"sso", func(w *clouds.Amazon) {
+			w.SignOn(false)
 		}, "run `aws sso login --profile sso`"},
-		"a broken file": {"x", func(w *world) { w.file("config", "[profile x]\nrole_arn = arn:aws:iam::1:role/reader\n") }, "profile x"},
+		"a broken file": {"x", func(w *clouds.Amazon) { w.File("config", "[profile x]\nrole_arn = arn:aws:iam::1:role/reader\n") }, "profile x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tt.set(newWorld(t))
+			tt.set(clouds.NewAmazon(t))
 			_, err := call(t, aws.NewSigner(aws.NewCredentials(aws.Settings{Region: "eu-central-1", Profile: tt.profile}), aws.ServiceBedrock))
 			if e, ok := errors.AsType[*provider.Error](err); !ok || e.Kind != provider.KindAuth || !strings.Contains(e.Error(), tt.say) || !strings.Contains(e.Error(), "no AWS credentials") {
 				t.Errorf("error %v, want one of kind auth with %q", err, tt.say)
@@ -275,9 +146,7 @@ func TestNoCredentials(t *testing.T) {
 // TestForgedSignatures changes a signed request in each way that the host has to notice: else it would prove nothing that it accepts the
 // others.
 func TestForgedSignatures(t *testing.T) {
-	newWorld(t)
-	t.Setenv("AWS_ACCESS_KEY_ID", "AKIAENV")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", simaws.SecretOf("AKIAENV"))
+	clouds.NewAmazon(t).Environment("AKIAENV")
 	creds := aws.NewCredentials(aws.Settings{Region: "eu-central-1"})
 	client := providertest.Simulated(t, sim.New(sim.Config{}))
 	for name, forge := range map[string]func(r *http.Request){
@@ -321,8 +190,8 @@ func TestForgedSignatures(t *testing.T) {
 }
 
 func TestRegion(t *testing.T) {
-	w := newWorld(t)
-	w.file("config", "[default]\nregion = eu-west-1\n[profile work]\nregion = ap-southeast-2\n")
+	w := clouds.NewAmazon(t)
+	w.File("config", "[default]\nregion = eu-west-1\n[profile work]\nregion = ap-southeast-2\n")
 	for _, tt := range []struct{ profile, region, want string }{{"", "", "eu-west-1"}, {"work", "", "ap-southeast-2"}, {"work", "us-west-2", "us-west-2"}, {"nobody", "", ""}} {
 		t.Setenv("AWS_REGION", tt.region)
 		if got := aws.Region(t.Context(), os.Getenv, tt.profile); got != tt.want {

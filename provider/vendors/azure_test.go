@@ -26,8 +26,7 @@ func azure(t *testing.T) (*expiring, string) {
 			fmt.Fprint(w, `{"access_token":"eyJ.management","expires_in":3600}`)
 			return
 		}
-		r.URL.Path = "/token"
-		cloud.ServeHTTP(w, r)
+		cloud.issue(w, r)
 	})
 	page := func(name, model, state string) string {
 		return fmt.Sprintf(`{"name":%q,"properties":{"provisioningState":%q,"model":{"format":"OpenAI","name":%q}}}`, name, state, model)
@@ -44,6 +43,8 @@ func azure(t *testing.T) (*expiring, string) {
 		}
 	})
 	management.Handle("/openai/v1/", cloud)
+	management.Handle("/msi/token", cloud)
+	management.Handle("/metadata/identity/oauth2/token", cloud)
 	return cloud, server.URL
 }
 
