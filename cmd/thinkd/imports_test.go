@@ -113,6 +113,7 @@ var allowed = map[string][]string{
 	"provider/sim/aws":       {"provider/sim"},
 	"provider/sim/cohere":    {"provider/sim", "provider/sim/portable", "provider/sim/strict"},
 	"provider/sim/converse":  {"provider/sim", "provider/sim/aws", "provider/sim/strict"},
+	"provider/sim/clouds":    {"provider/sim/aws"},
 	"provider/sim/gcloud":    {"provider/sim"},
 	"provider/sim/faces":     {"provider/sim/chat", "provider/sim/cohere", "provider/sim/converse", "provider/sim/gemini", "provider/sim/messages", "provider/sim/ollama", "provider/sim/responses"},
 
@@ -175,7 +176,7 @@ var onlyIn = map[string][]string{
 
 // forTests are packages for tests: no other imports them, except in its own tests.
 func forTests(name string) bool {
-	return name == "cmd/thinkd/proof" || strings.HasPrefix(name, "cmd/thinkd/proof/") || name == "provider/testgo" || name == "provider/sim/simtest" || name == "provider/sim/logins" || name == "session/storetest" || name == "agent/feed/feedtest" || name == "rpc/conntest" || name == "rpc/cluster/model"
+	return name == "cmd/thinkd/proof" || strings.HasPrefix(name, "cmd/thinkd/proof/") || name == "provider/testgo" || name == "provider/sim/simtest" || name == "provider/sim/logins" || name == "provider/sim/clouds" || name == "session/storetest" || name == "agent/feed/feedtest" || name == "rpc/conntest" || name == "rpc/cluster/model"
 }
 
 func TestImportDirections(t *testing.T) {

@@ -26,7 +26,8 @@ func azure(t *testing.T) (*expiring, string) {
 			fmt.Fprint(w, `{"access_token":"eyJ.management","expires_in":3600}`)
 			return
 		}
-		cloud.issue(w, r)
+		r.URL.Path = "/token"
+		cloud.ServeHTTP(w, r)
 	})
 	page := func(name, model, state string) string {
 		return fmt.Sprintf(`{"name":%q,"properties":{"provisioningState":%q,"model":{"format":"OpenAI","name":%q}}}`, name, state, model)
@@ -43,8 +44,6 @@ func azure(t *testing.T) (*expiring, string) {
 		}
 	})
 	management.Handle("/openai/v1/", cloud)
-	management.Handle("/msi/token", cloud)
-	management.Handle("/metadata/identity/oauth2/token", cloud)
 	return cloud, server.URL
 }
 

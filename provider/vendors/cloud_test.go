@@ -6,11 +6,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
@@ -18,41 +16,28 @@ import (
 	"github.com/thinkd/thinkd/provider/vendors"
 )
 
-// expiring is a cloud whose tokens last for one call: the next one is refused, as if its token had expired in between. It issues tokens as
-// the servers of Google and Microsoft do, at several paths.
+// expiring is a cloud whose tokens last for one call: the next one is refused, as if its token had expired in between.
 type expiring struct {
 	inner http.Handler
 
 	mu            sync.Mutex
 	given         int
+	valid         string
 	refused, used []string
 }
 
-// issue answers with a new token, if this is a request for one.
-func (e *expiring) issue(w http.ResponseWriter, r *http.Request) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	form, given := `{"access_token":%q,"expires_in":3600,"token_type":"Bearer","issued_token_type":"urn:ietf:params:oauth:token-type:access_token"}`, e.given+1
-	switch r.URL.Path {
-	case "/token", "/t/oauth2/v2.0/token", "/msi/token", "/metadata/identity/oauth2/token", "/computeMetadata/v1/instance/service-accounts/default/token":
-	case "/impersonate":
-		form = `{"accessToken":%q,"expireTime":"` + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + `"}`
-	default:
-		return false
-	}
-	e.given = given
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, form, fmt.Sprintf("ya29.%d", given))
-	return true
-}
-
 func (e *expiring) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if e.issue(w, r) {
+	e.mu.Lock()
+	if r.URL.Path == "/token" {
+		defer e.mu.Unlock()
+		e.given++
+		e.valid = fmt.Sprintf("ya29.%d", e.given)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"access_token":%q,"expires_in":3600,"token_type":"Bearer"}`, e.valid)
 		return
 	}
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	e.mu.Lock()
-	if token == "" || slices.Contains(e.used, token) || r.Header.Get("api-key") != "" {
+	if token != e.valid || r.Header.Get("api-key") != "" {
 		e.refused = append(e.refused, token)
 		e.mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
@@ -60,7 +45,7 @@ func (e *expiring) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"error":{"code":401,"message":"Request had invalid authentication credentials.","status":"UNAUTHENTICATED"}}`)
 		return
 	}
-	e.used = append(e.used, token)
+	e.used, e.valid = append(e.used, token), ""
 	e.mu.Unlock()
 	r.Header.Set("Authorization", "Bearer the-account") // all tokens are of one
 	e.inner.ServeHTTP(w, r)

@@ -4,14 +4,12 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha1"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -23,51 +21,30 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/identity"
+	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
-	simaws "github.com/thinkd/thinkd/provider/sim/aws"
+	"github.com/thinkd/thinkd/provider/sim/clouds"
 	"github.com/thinkd/thinkd/provider/vendors"
+	"github.com/thinkd/thinkd/registry"
 )
 
-// The tests of this file play a turn with calls of tools with each kind of credential of each cloud. The host ends the credential after each
-// request, so that the next request of the turn needs another one.
-
-// keep writes a file of a test, and returns its path.
-func keep(t *testing.T, dir, name string, v any) string {
+// cloudTurns plays a turn of four requests with three calls of a tool with each of the models, whose thinking goes back under the credentials
+// of each request. text is the section of a provider, which change completes.
+func cloudTurns(t *testing.T, text string, env []string, change func(*vendors.Config), refs []string, turned func(ref string)) {
 	t.Helper()
-	text, ok := v.(string)
-	if !ok {
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text = string(data)
-	}
-	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// toolTurn plays a turn of four requests with a configured provider. The configuration may be changed before.
-func toolTurn(t *testing.T, providerID, model, config string, change func(*vendors.Config), env ...string) (rounds int, err error) {
-	t.Helper()
-	c, err := loadConfig(proof.WriteConfig(t, config), proof.Environment(env...))
+	c, err := loadConfig(proof.WriteConfig(t, "models_dev = \"\"\n"+text), proof.Environment(env...))
 	if err != nil {
 		t.Fatal(err)
 	}
+	id, _, _ := strings.Cut(refs[0], "/")
 	for i := range c.Providers {
-		if c.Providers[i].ID == providerID && change != nil {
+		if c.Providers[i].ID == id && change != nil {
 			change(&c.Providers[i])
 		}
 	}
@@ -77,161 +54,86 @@ func toolTurn(t *testing.T, providerID, model, config string, change func(*vendo
 	}
 	p := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, discard)
 	defer p.Close()
-	s := simulated{p.Find(providerID), provider.Request{Model: catalog.Model(providerID, model), Tools: simulatedTools, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOmit}}}}
-	calls, _, err := s.ask(t, "Look ahead. [[sim: tool=read rounds=3 text=5 pace=0]]")
-	return len(calls), err
-}
-
-// bedrockHost is Amazon's model host, which ends each temporary credential after one request, and the servers that issue credentials.
-type bedrockHost struct {
-	inner http.Handler
-	ended func() // called when a credential was ended; nil: nothing happens
-
-	mu    sync.Mutex
-	given int
-	used  []string // access key ids whose requests went through
-}
-
-func (h *bedrockHost) next() (id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.given++
-	return fmt.Sprintf("ASIAISSUED%d", h.given)
-}
-
-// ServeHTTP answers for all hosts. The model host checks each signature.
-func (h *bedrockHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	say := func(format string, values ...any) { fmt.Fprintf(w, format, values...) }
-	ends := time.Now().Add(time.Hour).UTC()
-	switch {
-	case strings.HasPrefix(r.URL.Path, "/sts"):
-		action, id := r.FormValue("Action"), h.next()
-		w.Header().Set("Content-Type", "text/xml")
-		say(`<%[1]sResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><%[1]sResult><AssumedRoleUser><Arn>arn:aws:sts::1:assumed-role/reader/x</Arn><AssumedRoleId>A:x</AssumedRoleId></AssumedRoleUser><Credentials><AccessKeyId>%[2]s</AccessKeyId><SecretAccessKey>%[3]s</SecretAccessKey><SessionToken>%[4]s</SessionToken><Expiration>%[5]s</Expiration></Credentials></%[1]sResult></%[1]sResponse>`,
-			action, id, simaws.SecretOf(id), simaws.TokenOf(id), ends.Format(time.RFC3339))
-	case strings.HasPrefix(r.URL.Path, "/sso/federation/credentials"):
-		id := h.next()
-		say(`{"roleCredentials":{"accessKeyId":%q,"secretAccessKey":%q,"sessionToken":%q,"expiration":%d}}`, id, simaws.SecretOf(id), simaws.TokenOf(id), ends.UnixMilli())
-	case r.URL.Path == "/latest/api/token":
-		w.Header().Set("X-Aws-Ec2-Metadata-Token-Ttl-Seconds", "300")
-		say("imds-token")
-	case strings.HasSuffix(r.URL.Path, "/iam/security-credentials/"), strings.HasSuffix(r.URL.Path, "/iam/security-credentials-extended/"):
-		say("reader")
-	case r.URL.Path == "/container", strings.HasSuffix(r.URL.Path, "/reader"):
-		id := h.next()
-		say(`{"Code":"Success","Type":"AWS-HMAC","AccessKeyId":%q,"SecretAccessKey":%q,"Token":%q,"Expiration":%q,"LastUpdated":%q}`, id, simaws.SecretOf(id), simaws.TokenOf(id), ends.Format(time.RFC3339), ends.Format(time.RFC3339))
-	default:
-		h.model(w, r)
-	}
-}
-
-func (h *bedrockHost) model(w http.ResponseWriter, r *http.Request) {
-	_, rest, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
-	id, _, _ := strings.Cut(rest, "/")
-	h.mu.Lock()
-	over := strings.HasPrefix(id, "ASIA") && slices.Contains(h.used, id)
-	if !over {
-		h.used = append(h.used, id)
-	}
-	h.mu.Unlock()
-	if !over {
-		h.inner.ServeHTTP(w, r)
-		return
-	}
-	if h.ended != nil {
-		h.ended()
-	}
-	w.Header().Set("X-Amzn-Errortype", "ExpiredTokenException")
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusForbidden)
-	io.WriteString(w, `{"message":"The security token included in the request is expired"}`)
-}
-
-// keysOf is a section of a file with keys.
-func keysOf(id string) string {
-	text := fmt.Sprintf("aws_access_key_id = %s\naws_secret_access_key = %s\n", id, simaws.SecretOf(id))
-	if strings.HasPrefix(id, "ASIA") {
-		text += "aws_session_token = " + simaws.TokenOf(id) + "\n"
-	}
-	return text
-}
-
-func TestAmazonCredentialsExpireInToolLoop(t *testing.T) {
-	for _, entry := range os.Environ() {
-		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "AWS_") {
-			t.Setenv(name, "") // restores it
-			os.Unsetenv(name)
+	for _, ref := range refs {
+		m := catalog.Model(id, strings.TrimPrefix(ref, id+"/"))
+		d, err := registry.Resolve(registry.Ask{}, m)
+		if err != nil {
+			t.Fatal(err)
 		}
+		history := providertest.Turn(t, p.Find(id), provider.Request{Model: m, Decision: d, Tools: providertest.ReadTool}, "Read it. [[sim: tool=read rounds=3 text=5 pace=0]]")
+		if len(history) != 8 {
+			t.Errorf("%s: %d messages", ref, len(history))
+		}
+		turned(ref)
 	}
-	const sso = "[profile sso]\nsso_session = corp\nsso_account_id = 111122223333\nsso_role_name = reader\n[sso-session corp]\nsso_region = eu-central-1\nsso_start_url = https://corp.example.com/start\n"
+}
+
+// onceEach checks that each of four requests was made with another credential, of which three were refused before.
+func onceEach(t *testing.T, host *clouds.Once, refused int) func(string) {
+	return func(ref string) {
+		used, ended := host.Seen()
+		if slices.Sort(used); len(used) != 4 || len(slices.Compact(used)) != 4 || len(ended) < refused {
+			t.Errorf("%s: credentials used %q, refused %q", ref, used, ended)
+		}
+		host.Forget()
+	}
+}
+
+// TestAmazonCredentials makes turns with all kinds of Amazon's credentials. Those that can be renewed end after each request of the turn.
+func TestAmazonCredentials(t *testing.T) {
 	for _, tt := range []struct {
 		name, profile string
-		set           func(t *testing.T, h *bedrockHost, home, at string)
-		different     int    // credentials that four requests need
-		fails         string // the turn
+		set           func(a *clouds.Amazon)
+		lasts         bool // they are not renewed, and do not end
+		next          func(a *clouds.Amazon, id string)
 	}{
-		{"keys in the environment", "", func(t *testing.T, _ *bedrockHost, _, _ string) {
-			t.Setenv("AWS_ACCESS_KEY_ID", "AKIAENV")
-			t.Setenv("AWS_SECRET_ACCESS_KEY", simaws.SecretOf("AKIAENV"))
-		}, 1, ""},
-		{"temporary keys in the environment", "", func(t *testing.T, _ *bedrockHost, _, _ string) {
-			t.Setenv("AWS_ACCESS_KEY_ID", "ASIAENV")
-			t.Setenv("AWS_SECRET_ACCESS_KEY", simaws.SecretOf("ASIAENV"))
-			t.Setenv("AWS_SESSION_TOKEN", simaws.TokenOf("ASIAENV"))
-		}, 1, "expired"},
-		{"a profile with keys", "work", func(t *testing.T, _ *bedrockHost, home, _ string) {
-			keep(t, home, "credentials", "[work]\n"+keysOf("AKIAWORK"))
-		}, 1, ""},
-		{"a profile with temporary keys that another program renews", "work", func(t *testing.T, h *bedrockHost, home, _ string) {
-			h.ended = func() { keep(t, home, "credentials", "[work]\n"+keysOf(h.next())) }
-			h.ended()
-		}, 4, ""},
-		{"single sign-on", "sso", func(t *testing.T, _ *bedrockHost, home, _ string) {
-			keep(t, home, "config", sso)
-			name := sha1.Sum([]byte("corp"))
-			keep(t, home, ".aws/sso/cache/"+hex.EncodeToString(name[:])+".json", `{"accessToken":"sso-token","expiresAt":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
-		}, 4, ""},
-		{"an assumed role", "role", func(t *testing.T, _ *bedrockHost, home, _ string) {
-			keep(t, home, "credentials", "[source]\n"+keysOf("AKIASOURCE"))
-			keep(t, home, "config", "[profile role]\nrole_arn = arn:aws:iam::1:role/reader\nsource_profile = source\n")
-		}, 4, ""},
-		{"web identity", "", func(t *testing.T, _ *bedrockHost, home, _ string) {
-			t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", keep(t, home, "token", "the-token"))
-			t.Setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/reader")
-		}, 4, ""},
-		{"a container", "", func(t *testing.T, _ *bedrockHost, _, at string) {
-			t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", at+"/container")
-			t.Setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "x")
-		}, 4, ""},
-		{"the metadata of an instance", "", func(*testing.T, *bedrockHost, string, string) {}, 4, ""},
-		{"a program", "program", func(t *testing.T, h *bedrockHost, home, _ string) {
-			h.ended = func() {
-				id := h.next()
-				keep(t, home, "out.json", map[string]any{"Version": 1, "AccessKeyId": id, "SecretAccessKey": simaws.SecretOf(id), "SessionToken": simaws.TokenOf(id), "Expiration": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
-			}
-			h.ended()
-			keep(t, home, "config", "[profile program]\ncredential_process = cat "+filepath.Join(home, "out.json")+"\n")
-		}, 4, ""},
+		{"a key in the environment", "", func(a *clouds.Amazon) { a.Environment("AKIAENV") }, true, nil},
+		{"a key of a profile", "work", func(a *clouds.Amazon) { a.File("credentials", "[work]\n"+clouds.Keys("AKIAWORK")) }, true, nil},
+		{"a temporary key of a profile, which a program replaces", "work", func(a *clouds.Amazon) { a.File("credentials", "[work]\n"+clouds.Keys("ASIAWORK")) }, false,
+			func(a *clouds.Amazon, id string) { a.File("credentials", "[work]\n"+clouds.Keys(id)) }},
+		{"single sign-on", "sso", func(a *clouds.Amazon) { a.SignOn(true) }, false, nil},
+		{"an assumed role", "role", (*clouds.Amazon).Role, false, nil},
+		{"web identity", "", (*clouds.Amazon).WebIdentity, false, nil},
+		{"a container", "", (*clouds.Amazon).Container, false, nil},
+		{"the metadata of an instance", "", func(*clouds.Amazon) {}, false, nil},
+		{"a program", "program", func(a *clouds.Amazon) { a.Program("ASIAPROGRAM") }, false, (*clouds.Amazon).Program},
 	} {
-		for _, model := range []string{"us.anthropic.claude-opus-5-5", "us.amazon.nova-2-lite-v1:0"} { // InvokeModel and Converse
-			t.Run(tt.name+"/"+model, func(t *testing.T) {
-				host, home := sim.New(sim.Config{}), t.TempDir()
-				h := &bedrockHost{inner: host}
-				at := proof.Serve(t, h)
-				for name, value := range map[string]string{"HOME": home, "USERPROFILE": home, "AWS_CONFIG_FILE": filepath.Join(home, "config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(home, "credentials"),
-					"AWS_EC2_METADATA_SERVICE_ENDPOINT": at, "AWS_ENDPOINT_URL_STS": at + "/sts", "AWS_ENDPOINT_URL_SSO": at + "/sso"} {
-					t.Setenv(name, value)
+		for _, mantle := range []bool{false, true} {
+			name, dialect, refs := tt.name, "", []string{"bedrock/eu.anthropic.claude-opus-5-5", "bedrock/us.amazon.nova-2-lite-v1:0"}
+			if mantle {
+				name, dialect, refs = name+" at the other host", "dialect = \"mantle\"\n", refs[:1]
+			}
+			t.Run(name, func(t *testing.T) {
+				if runtime.GOOS == "windows" && tt.profile == "program" {
+					t.Skip("needs: cat")
 				}
-				tt.set(t, h, home, at)
-				n, err := toolTurn(t, "bedrock", model, fmt.Sprintf("[providers.bedrock]\nbase_url = %q\nregion = \"eu-central-1\"\naws_profile = %q\n", at, tt.profile), nil)
-				if tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) || tt.fails == "" && (err != nil || n != 3) {
-					t.Errorf("%d rounds, error %v, want %q", n, err, tt.fails)
+				a := clouds.NewAmazon(t)
+				a.IDs = nil
+				for i := range 100 {
+					a.IDs = append(a.IDs, fmt.Sprintf("ASIAISSUED%d", i))
 				}
-				slices.Sort(h.used)
-				if got := len(slices.Compact(h.used)); got != tt.different {
-					t.Errorf("%d credentials were used, want %d", got, tt.different)
+				tt.set(a)
+				model := sim.New(sim.Config{})
+				host := &clouds.Once{Inner: model}
+				turned := onceEach(t, host, 3)
+				if n := 0; tt.next != nil {
+					host.Ended = func() {
+						n++
+						tt.next(a, fmt.Sprintf("ASIANEXT%d", n))
+					}
 				}
-				for _, r := range host.Refusals() {
+				var front http.Handler = host
+				if tt.lasts {
+					front, turned = model, func(string) {}
+				}
+				server := httptest.NewServer(front)
+				defer server.Close()
+				text := fmt.Sprintf("[providers.bedrock]\n%sbase_url = %q\nregion = \"eu-central-1\"\n", dialect, server.URL)
+				if tt.profile != "" {
+					text += fmt.Sprintf("aws_profile = %q\n", tt.profile)
+				}
+				cloudTurns(t, text, nil, nil, refs, turned)
+				for _, r := range model.Refusals() {
 					t.Errorf("refused: %+v", r)
 				}
 			})
@@ -239,23 +141,9 @@ func TestAmazonCredentialsExpireInToolLoop(t *testing.T) {
 	}
 }
 
-// rsaKey is a private key as Google and Microsoft want it.
-func rsaKey(t *testing.T) (*rsa.PrivateKey, string) {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-}
-
 // googleProxy is a proxy of a company that opens TLS: what goes to Google's own address of tokens ends at the stand-in. It returns the settings of
 // a provider for it.
-func googleProxy(t *testing.T, cloud http.Handler) string {
+func googleProxy(t *testing.T, tokens, models http.Handler) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -266,13 +154,13 @@ func googleProxy(t *testing.T, cloud http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner := httptest.NewUnstartedServer(cloud)
+	inner := httptest.NewUnstartedServer(tokens)
 	inner.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 	inner.StartTLS()
 	t.Cleanup(inner.Close)
 	outer := proof.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect {
-			cloud.ServeHTTP(w, r)
+			models.ServeHTTP(w, r)
 			return
 		}
 		if r.Host != "oauth2.googleapis.com:443" {
@@ -284,103 +172,142 @@ func googleProxy(t *testing.T, cloud http.Handler) string {
 			t.Error(err)
 			return
 		}
-		w.WriteHeader(http.StatusOK)
-		from, _, err := w.(http.Hijacker).Hijack()
+		from, begun, err := w.(http.Hijacker).Hijack()
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		go func() { io.Copy(to, from); to.Close() }() // ends with the connection of the client
+		io.WriteString(from, "HTTP/1.1 200 Connection established\r\n\r\n")
+		go func() { io.Copy(to, begun); to.Close() }() // ends with the connection of the client
 		go func() { io.Copy(from, to); from.Close() }()
 	}))
-	ca := keep(t, t.TempDir(), "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	ca := keep(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), 0o600)
 	return fmt.Sprintf("proxy = %q\nca_file = %q\n", outer, ca)
 }
 
-func TestGoogleCredentialsExpireInToolLoop(t *testing.T) {
-	_, key := rsaKey(t)
-	type object = map[string]any
-	for _, name := range []string{"service account", "person", "impersonation", "workload identity", "workload identity, impersonated", "metadata server"} {
-		t.Run(name, func(t *testing.T) {
-			host := sim.New(sim.Config{})
-			cloud := &expiring{inner: host}
-			at, dir := proof.Serve(t, cloud), t.TempDir()
-			service := object{"type": "service_account", "client_email": "me@project.iam", "private_key": key, "private_key_id": "1", "token_uri": at + "/token"}
-			federated := object{"type": "external_account", "audience": "//iam/pool", "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
-				"token_url": at + "/token", "credential_source": object{"file": keep(t, dir, "oidc", "the-token")}}
-			var file any
-			settings, env := "", []string{"CLOUDSDK_CONFIG=" + filepath.Join(dir, "gcloud")}
-			switch name {
-			case "service account":
-				file = service
-			case "person":
-				file, settings = object{"type": "authorized_user", "client_id": "id", "client_secret": "s", "refresh_token": "r"}, googleProxy(t, cloud)
-			case "impersonation":
-				file = object{"type": "impersonated_service_account", "service_account_impersonation_url": at + "/impersonate", "source_credentials": service}
-			case "workload identity":
-				file = federated
-			case "workload identity, impersonated":
-				federated["service_account_impersonation_url"] = at + "/impersonate"
-				file = federated
-			case "metadata server":
-				env = append(env, "GCE_METADATA_HOST="+strings.TrimPrefix(at, "http://"))
-			}
-			if file != nil {
-				keep(t, dir, "gcloud/application_default_credentials.json", file)
-			}
-			n, err := toolTurn(t, "vertex", "claude-opus-5-5", fmt.Sprintf("[providers.vertex]\nbase_url = %q\n%s[providers.vertex.google]\nproject = \"p\"\nlocation = \"eu\"\n", at, settings), nil, env...)
-			if n != 3 || err != nil {
-				t.Errorf("%d rounds, error %v", n, err)
-			}
-			if len(cloud.used) != 4 || len(cloud.refused) != 3 {
-				t.Errorf("tokens used %q, refused %q", cloud.used, cloud.refused)
-			}
-			for _, r := range host.Refusals() {
-				t.Errorf("refused: %+v", r)
-			}
-		})
+// keep writes a file of a test, and returns its path.
+func keep(t *testing.T, name, text string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
 	}
+	return path
 }
 
-func TestEntraCredentialsExpireInToolLoop(t *testing.T) {
-	key, private := rsaKey(t)
-	form := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "app"}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	certificate := keep(t, dir, "app.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))+private)
-	for name, tt := range map[string]struct{ section, env string }{
-		"secret":               {"", "AZURE_CLIENT_SECRET=secret"},
-		"certificate":          {fmt.Sprintf("client_certificate_file = %q\n", certificate), ""},
-		"workload":             {"", "AZURE_FEDERATED_TOKEN_FILE=" + keep(t, dir, "token", "workload")},
-		"the machine":          {"managed_identity = true\n", ""},
-		"App Service":          {"", "IDENTITY_ENDPOINT=%s/msi/token IDENTITY_HEADER=x"},
-		"the command of Azure": {"azure_cli = true\n", ""},
-	} {
+	return string(text)
+}
+
+// TestGoogleCredentials makes turns over all APIs of Google Cloud with all kinds of identities, whose tokens end after each request.
+func TestGoogleCredentials(t *testing.T) {
+	model := sim.New(sim.Config{})
+	host := &clouds.Once{Inner: model, Account: "the-account"}
+	server := httptest.NewServer(host)
+	defer server.Close()
+	issuer := &clouds.Google{Secret: "secret", Issued: host.Issue}
+	tokens := httptest.NewServer(issuer)
+	defer tokens.Close()
+	subject := keep(t, "subject", clouds.Subject, 0o600)
+	kinds := map[string]map[string]any{"metadata server": nil}
+	for name, content := range issuer.Credentials(tokens.URL, subject) {
+		kinds[name] = content
+	}
+	for name, content := range kinds {
 		t.Run(name, func(t *testing.T) {
-			cloud, at := azure(t)
-			if name == "the command of Azure" {
+			env, settings, file := []string{"GCE_METADATA_HOST=" + strings.TrimPrefix(tokens.URL, "http://")}, "", ""
+			switch {
+			case name == "person": // the application default credentials, where gcloud puts them. Their file names no address of tokens
+				path := keep(t, "application_default_credentials.json", encoded(t, content), 0o600)
+				env, settings = []string{"CLOUDSDK_CONFIG=" + filepath.Dir(path)}, googleProxy(t, issuer, host)
+			case content != nil:
+				file = fmt.Sprintf("credentials_file = %q\n", keep(t, "credentials.json", encoded(t, content), 0o600))
+			}
+			cloudTurns(t, fmt.Sprintf("[providers.vertex]\nbase_url = %q\n%s[providers.vertex.google]\nproject = \"p\"\nlocation = \"eu\"\n%s", server.URL, settings, file), env, nil,
+				[]string{"vertex/claude-opus-5-5", "vertex/gemini-3.8-flash", "vertex/openai/gpt-oss-120b-maas", "vertex/mistral-medium-3"}, onceEach(t, host, 3))
+		})
+	}
+	for _, r := range model.Refusals() {
+		t.Errorf("refused: %+v", r)
+	}
+}
+
+// TestEntraCredentials makes turns on Azure with all kinds of identities, whose tokens end after each request.
+func TestEntraCredentials(t *testing.T) {
+	model := sim.New(sim.Config{})
+	host := &clouds.Once{Inner: model, Account: "the-account"}
+	server := httptest.NewServer(host)
+	defer server.Close()
+	tokens := httptest.NewServer(&clouds.Entra{Secret: "secret", Issued: host.Issue})
+	defer tokens.Close()
+	_, certificate := clouds.Certificate()
+	count := keep(t, "count", "", 0o600)
+	az := keep(t, "az", fmt.Sprintf("#!/bin/sh\necho . >>%[1]s\necho '{\"accessToken\":\"eyJ.az'$(wc -l <%[1]s | tr -d ' ')'\",\"expires_on\":%[2]d}'\n", count, time.Now().Add(time.Hour).Unix()), 0o700)
+	for _, tt := range []struct{ name, entra, env string }{
+		{"client secret", "tenant_id = \"tenant\"\nclient_id = \"client\"\n", "AZURE_CLIENT_SECRET=secret"},
+		{"client secret, all of it in the environment", "", "AZURE_TENANT_ID=tenant AZURE_CLIENT_ID=client AZURE_CLIENT_SECRET=secret"},
+		{"certificate", fmt.Sprintf("tenant_id = \"tenant\"\nclient_id = \"client\"\nclient_certificate_file = %q\n", keep(t, "app.pem", certificate, 0o600)), ""},
+		{"federated workload", "", "AZURE_TENANT_ID=tenant AZURE_CLIENT_ID=client AZURE_FEDERATED_TOKEN_FILE=" + keep(t, "token", clouds.Workload, 0o600)},
+		{"managed identity", "managed_identity = true\n", ""},
+		{"managed identity of App Service", "client_id = \"client\"\nmanaged_identity = true\n", "IDENTITY_HEADER=header-secret IDENTITY_ENDPOINT=" + tokens.URL + "/msi/token"},
+		{"login of az", "azure_cli = true\n", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "login of az" {
 				if runtime.GOOS == "windows" {
 					t.Skip("needs: sh")
 				}
-				keep(t, dir, "bin/az", fmt.Sprintf("#!/bin/sh\necho x >>%[1]s\nn=$(wc -l <%[1]s)\necho \"{\\\"accessToken\\\":\\\"az.$((n))\\\",\\\"expires_on\\\":%[2]d}\"\n", filepath.Join(dir, "calls"), time.Now().Add(time.Hour).Unix()))
-				t.Setenv("PATH", filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+				t.Setenv("PATH", filepath.Dir(az)+string(os.PathListSeparator)+os.Getenv("PATH"))
+				host.Issue("") // each token of az is valid
 			}
-			env := strings.Fields(strings.ReplaceAll(tt.env, "%s", at))
-			n, err := toolTurn(t, "azure", "gpt-6-sol", azureConfig(at, tt.section), func(c *vendors.Config) {
+			text := fmt.Sprintf("[providers.azure]\nbase_url = \"%s/openai/v1\"\n", server.URL)
+			env := append(strings.Fields(tt.env), "AZURE_AUTHORITY_HOST="+tokens.URL)
+			if tt.entra != "" {
+				text += "[providers.azure.entra]\n" + tt.entra
+			}
+			cloudTurns(t, text, env, func(c *vendors.Config) {
 				e := c.Identity.(identity.Entra)
-				e.ManagedHost = strings.TrimPrefix(at, "http://")
+				e.ManagedHost = strings.TrimPrefix(tokens.URL, "http://")
 				c.Identity = e
-			}, env...)
-			if n != 3 || err != nil {
-				t.Errorf("%d rounds, error %v", n, err)
-			}
-			if len(cloud.used) != 4 || len(cloud.refused) != 3 {
-				t.Errorf("tokens used %q, refused %q", cloud.used, cloud.refused)
-			}
+			}, []string{"azure/gpt-6-sol"}, onceEach(t, host, 3))
 		})
+	}
+	for _, r := range model.Refusals() {
+		t.Errorf("refused: %+v", r)
+	}
+}
+
+// cutTurn plays a turn with Claude on Bedrock that is to fail, and returns how many calls of tools were made before.
+func cutTurn(t *testing.T, text string, env ...string) (calls int, err error) {
+	t.Helper()
+	c, err := loadConfig(proof.WriteConfig(t, text), proof.Environment(env...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := vendors.Catalog(c.Providers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, discard)
+	defer p.Close()
+	s := simulated{p.Find("bedrock"), provider.Request{Model: catalog.Model("bedrock", "us.anthropic.claude-opus-5-5"), Tools: simulatedTools, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOmit}}}}
+	list, _, err := s.ask(t, "Look ahead. [[sim: tool=read rounds=3 text=5 pace=0]]")
+	return len(list), err
+}
+
+// TestAmazonKeyEnds ends a temporary key of the environment in a tool loop. The process cannot get another one: the error says so.
+func TestAmazonKeyEnds(t *testing.T) {
+	clouds.NewAmazon(t).Environment("ASIAENV")
+	host := &clouds.Once{Inner: sim.New(sim.Config{})}
+	n, err := cutTurn(t, fmt.Sprintf("[providers.bedrock]\nbase_url = %q\nregion = \"eu-central-1\"\n", proof.Serve(t, host)))
+	e, ok := errors.AsType[*provider.Error](err)
+	if used, refused := host.Seen(); n != 1 || !ok || e.Kind != provider.KindAuth || !strings.Contains(e.Error(), "expired") || len(used) != 1 || len(refused) != 1 {
+		t.Errorf("%d calls, used %q, refused %q, error %v", n, used, refused, err)
 	}
 }
 
@@ -398,8 +325,8 @@ func TestRefusedBearer(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		io.WriteString(w, `{"Message":"Bearer Token has expired"}`)
 	}))
-	n, err := toolTurn(t, "bedrock", "us.anthropic.claude-opus-5-5", fmt.Sprintf("[providers.bedrock]\nbase_url = %q\n", at), nil, "AWS_BEARER_TOKEN_BEDROCK=bedrock-key")
-	e, ok := err.(*provider.Error)
+	n, err := cutTurn(t, fmt.Sprintf("[providers.bedrock]\nbase_url = %q\n", at), "AWS_BEARER_TOKEN_BEDROCK=bedrock-key")
+	e, ok := errors.AsType[*provider.Error](err)
 	if n != 2 || !ok || e.Kind != provider.KindAuth || !strings.Contains(e.Error(), "Bearer Token has expired") || calls != 3 {
 		t.Errorf("%d rounds, %d calls, error %v", n, calls, err)
 	}

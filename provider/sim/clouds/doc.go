@@ -5,5 +5,7 @@
 // Each of them refuses a request that does not prove who makes it, and issues other credentials each time. [Once] is a host of models
 // that takes each of them for one request, as if it had expired right after: a tool loop then needs another for each of its calls.
 //
-// The rules are those of the clouds' documentation. The package imports nothing of the program.
+// The rules are those of the clouds' documentation.
+//
+// Inside the package, files depend in one direction: amazon, google and entra, key; once.
 package clouds

@@ -31,7 +31,8 @@ func (g *Google) Refuse() {
 
 // Credentials are the contents of a credentials file of each kind, for a server at an address. subject is a file with the text of [Subject].
 //
-// Google's library takes no other address for the tokens of a person than oauth2.googleapis.com: a test has to lead it to the server.
+// As gcloud writes the file of a person, it names no address of tokens. They come from oauth2.googleapis.com: a test has to lead that to
+// the server.
 func (g *Google) Credentials(at, subject string) map[string]map[string]any {
 	_, key := Key()
 	type object = map[string]any
@@ -44,7 +45,7 @@ func (g *Google) Credentials(at, subject string) map[string]map[string]any {
 	}
 	return map[string]object{
 		"service account":                  service,
-		"person":                           {"type": "authorized_user", "client_id": "id", "client_secret": "client-" + g.Secret, "refresh_token": "refresh-" + g.Secret, "token_uri": at + "/token"},
+		"person":                           {"type": "authorized_user", "client_id": "id", "client_secret": "client-" + g.Secret, "refresh_token": "refresh-" + g.Secret},
 		"impersonated service account":     {"type": "impersonated_service_account", "service_account_impersonation_url": at + "/impersonate", "source_credentials": service},
 		"federated workload":               federated,
 		"federated workload, impersonated": both,
