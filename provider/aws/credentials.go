@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/smithy-go/logging"
 
@@ -84,15 +86,47 @@ func (c *Credentials) source(ctx context.Context) (aws.CredentialsProvider, erro
 	if c.settings.Profile != "" {
 		options = append(options, config.WithSharedConfigProfile(c.settings.Profile))
 	}
-	if c.settings.Client != nil {
-		options = append(options, config.WithHTTPClient(c.settings.Client))
-	}
+	options = append(options, config.WithHTTPClient(issuers(c.settings.Client)))
 	found, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
 		return nil, err
 	}
 	c.found = found.Credentials
 	return c.found, nil
+}
+
+// issuers returns a client that asks for credentials on the way on which given goes, nil as the environment says. The library adds the
+// authorities of AWS_CA_BUNDLE to it, which it can do only to a client of its own.
+func issuers(given *http.Client) aws.HTTPClient {
+	way := &http.Transport{Proxy: http.ProxyFromEnvironment}
+	if given != nil {
+		t, ok := given.Transport.(*http.Transport)
+		if !ok {
+			return given
+		}
+		way = t
+	}
+	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.Proxy, t.OnProxyConnectResponse = encrypted(way.Proxy), way.OnProxyConnectResponse
+		if way.TLSClientConfig == nil {
+			return
+		}
+		t.TLSClientConfig = way.TLSClientConfig.Clone()
+		if pool := t.TLSClientConfig.RootCAs; pool != nil { // calls of the model use it at the same time
+			t.TLSClientConfig.RootCAs = pool.Clone()
+		}
+	})
+}
+
+// encrypted asks for a proxy only for requests over HTTPS. Those over plain HTTP are for the metadata of the machine or of its container, which
+// is on no network.
+func encrypted(proxy func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
+	return func(req *http.Request) (*url.URL, error) {
+		if req.URL.Scheme == "http" || proxy == nil {
+			return nil, nil
+		}
+		return proxy(req)
+	}
 }
 
 // forget looks for credentials again at the next use, since the host refused the present ones. It reports whether others may be found: the

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/config"
+
+	"github.com/thinkd/thinkd/provider"
 )
 
 var regionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d{1,2}$`) })
@@ -83,4 +85,14 @@ func Escape(segment string) string {
 		b.Write([]byte{'%', hex[c>>4], hex[c&15]})
 	}
 	return b.String()
+}
+
+// Advise completes the refusal of an id that works only with a place in front, and reports whether it is one.
+func Advise(e *provider.Error) bool {
+	if !strings.Contains(e.Message, "on-demand throughput") {
+		return false
+	}
+	e.Subject = provider.SubjectModel
+	e.Message += " (take the id with us., eu., au., jp. or global. in front)"
+	return true
 }

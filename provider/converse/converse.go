@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/aws"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/refusal"
 )
@@ -93,9 +94,7 @@ func (c *request) Refine(e *provider.Error) {
 	adaptive, bare := provider.Repair(Adaptive+req.Model.ID), provider.Repair(NoSignature+req.Model.ID)
 	apart := provider.Repair(Apart + req.Model.ID)
 	switch {
-	case says("on-demand throughput"):
-		e.Subject = provider.SubjectModel
-		e.Message += " (take the id with us., eu., au., jp. or global. in front)"
+	case aws.Advise(e):
 	case says(`"thinking.type.enabled" is not supported`) && c.fields.budgeted() > 0 && fresh(adaptive):
 		e.Repair = adaptive
 	case says("cache") && c.marked:

@@ -151,3 +151,28 @@ func TestFraming(t *testing.T) {
 		})
 	}
 }
+
+// waiting is an issuer of credentials that never answers.
+type waiting struct{ asked chan struct{} }
+
+func (w waiting) Authorize(ctx context.Context, _ *http.Request, _ []byte) error {
+	close(w.asked)
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+func (waiting) Refused(*provider.Error) bool { return false }
+func (waiting) Scrub(text string) string     { return text }
+
+// TestAuthorizeEnds cancels a call while credentials are asked for.
+func TestAuthorizeEnds(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why, w := errors.New("somebody pressed stop"), waiting{make(chan struct{})}
+	go func() {
+		<-w.asked
+		cancel(why)
+	}()
+	c := exchange.NewCaller("messages", exchange.Config{Provider: "cloud", BaseURL: "https://llm.example.com", Authorizer: w, Client: &http.Client{Transport: &gate{}}})
+	if _, err := c.Post(ctx, "https://llm.example.com/call", http.Header{}, []byte("{}")); err != why {
+		t.Errorf("error %v, want %v", err, why)
+	}
+}

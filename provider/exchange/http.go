@@ -162,7 +162,9 @@ func (c *Caller) authorize(ctx context.Context, req *http.Request, body []byte) 
 	if c.Authorizer == nil {
 		return nil
 	}
-	err := c.Authorizer.Authorize(ctx, req, body)
+	asking, done := untraced(ctx)
+	defer done()
+	err := c.Authorizer.Authorize(asking, req, body)
 	switch {
 	case err == nil:
 		return nil
@@ -173,6 +175,17 @@ func (c *Caller) authorize(ctx context.Context, req *http.Request, body []byte) 
 		return e
 	}
 	return c.fault(provider.KindAuth, "no credentials", err)
+}
+
+// untraced returns a context for requests to those who issue credentials. It ends with ctx, for the same cause, and has none of its values: a
+// trace of the call is about the connection to the model's host alone.
+func untraced(ctx context.Context) (own context.Context, done func()) {
+	own, cancel := context.WithCancelCause(context.Background())
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	return own, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // renewed reports whether a request that was refused should be sent once more, with other credentials.

@@ -250,7 +250,7 @@ func (s *Source) exchangeLocked(g Grant) *trip {
 		defer cancel()
 		got, next, err := s.config.Flow.Exchange(ctx, g)
 		if _, ok := errors.AsType[*provider.Error](err); err != nil && !ok {
-			err = &provider.Error{Provider: s.config.Provider, Kind: provider.KindTransport, Message: "the login's server did not answer"}
+			err = &provider.Error{API: "login", Provider: s.config.Provider, Kind: provider.KindTransport, Message: "the login's server did not answer"}
 		}
 		if err == nil && next != g { // on disk before it is used: the old one is worth nothing by now
 			if e := s.config.Keys.Replace(s.config.Provider, g, next); e != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/aws"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/refusal"
 )
@@ -119,6 +120,7 @@ func (c *call) Refine(e *provider.Error) {
 	edited := says("cannot be modified") || says("Invalid `signature`") || says("must be thinking or redacted_thinking") ||
 		says("thinking.signature: Field required") || says("thinking.") && says("Extra inputs are not permitted") && e.Subject == provider.SubjectHistory
 	switch {
+	case aws.Advise(e):
 	case c.changes > 0 && (says("output_config") || says(betaInPlace)):
 		e.Repair = effortOnTop(req.Model)
 	case len(longContext(c.betas)) > 0 && (says("long context") || says("extra usage")):

@@ -75,9 +75,9 @@ func firstWord(stream func(func(provider.Event, error) bool)) (failed error) {
 }
 
 // regional finds a refusal because of the place of the caller. OpenAI: "Country, region, or territory not supported". Google: "User
-// location is not supported for the API use".
+// location is not supported for the API use". Amazon: "not allowed from unsupported countries, regions, or territories".
 var regional = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(countr(y|ies)|regions?|territory|location)\b.*\b(not|un)[ -]?(supported|available|allowed)`)
+	return regexp.MustCompile(`(?i)\b(countr(y|ies)|regions?|territory|location)\b.*\b(not|un)[ -]?(supported|available|allowed)|\bunsupported (countries|regions)\b`)
 })
 
 // failing is the part of a call that an error is about, once the connection stands.
@@ -90,11 +90,13 @@ func failing(err error) string {
 	switch {
 	case errors.Is(err, transport.ErrProxyLogin), op != nil && op.Op == "proxyconnect", e.Status == http.StatusProxyAuthRequired:
 		return "proxy"
+	case e.API == "login": // of the issuer of a token, whatever failed there
+		return "credentials"
 	case e.Status >= 400 && e.Status < 500 && regional().MatchString(e.Code+" "+strings.ReplaceAll(e.Message, "\n", " ")):
 		return "region"
 	case e.Kind == provider.KindQuota, e.Kind == provider.KindRateLimit:
 		return "quota"
-	case e.Subject == provider.SubjectModel:
+	case e.Subject == provider.SubjectModel, e.Status == http.StatusForbidden && strings.Contains(e.Message, "access to the model"): // Amazon
 		return "model"
 	case e.Kind == provider.KindAuth, e.Subject == provider.SubjectAccount:
 		return "credentials"
