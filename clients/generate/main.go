@@ -1,4 +1,4 @@
-// Generate writes the types of the client libraries from rpc.discover. Its argument is the folder clients.
+// Generate writes the types of the client libraries and docs/reference.md from rpc.discover. Its argument is the folder clients.
 //
 // The document of rpc.discover is made from the daemon's table of methods, so all three libraries have the same methods, notifications
 // and words.
@@ -19,6 +19,7 @@ var files = map[string]func(gjson.Result) string{
 	"typescript/src/types.ts":       typescript,
 	"python/thinkd_client/types.py": python,
 	"go/types.go":                   golang,
+	"../docs/reference.md":          reference,
 }
 
 func main() {
