@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/parked"
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
@@ -146,7 +147,8 @@ resume ID.`,
 				if err := json.Unmarshal(w.Parked, &turn); err != nil {
 					return fmt.Errorf("session/attach: %w", err)
 				}
-				if _, err := fmt.Fprintf(p.out, "%s  %s\n  %s\n", w.ID, w.Title, turn.Text(now)); err != nil {
+				text := fmt.Sprintf("%s  %s\n  %s", w.ID, w.Title, turn.Text(now))
+				if _, err := fmt.Fprintln(p.out, printable.Wrap(text, printable.Columns(p.out), 0)); err != nil {
 					return err
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/buildinfo"
 	"github.com/thinkd/thinkd/cmd/thinkd/completion"
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/cmd/thinkd/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -79,7 +80,9 @@ var (
 )
 
 // notice prints a line that is not the command's result.
-func (p *program) notice(line string) { fmt.Fprintln(p.errOut, "thinkd: "+line) }
+func (p *program) notice(line string) {
+	_ = printable.Say(p.errOut, line) // without standard error there is nobody to tell
+}
 
 // connect finds the daemon, or starts it.
 func (p *program) connect(ctx context.Context) (*door.Link, error) {

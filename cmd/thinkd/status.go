@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
 func (p *program) statusCommand() *cobra.Command {
@@ -52,9 +52,10 @@ The exit status is
 
 func (p *program) showStatus(r daemon.Report) error {
 	var failed error
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	const indent = 12 // where values begin
 	row := func(name, format string, args ...any) {
-		_, err := fmt.Fprintf(w, name+"\t"+format+"\n", args...)
+		line := fmt.Sprintf("%-*s"+format, append([]any{indent, name}, args...)...)
+		_, err := fmt.Fprintln(p.out, printable.Wrap(line, printable.Columns(p.out), indent))
 		failed = errors.Join(failed, err)
 	}
 	if r.Running {
@@ -74,7 +75,7 @@ func (p *program) showStatus(r daemon.Report) error {
 		}
 		row("config", "%s", cmp.Or(r.Config, "no file"))
 		if len(r.Effective) > 0 {
-			row("", "%s", strings.Join(r.Effective, ", "))
+			row("settings", "%s", strings.Join(r.Effective, ", "))
 		}
 	} else {
 		row("config", "%s", cmp.Or(r.MyConfig, "no file"))
@@ -85,7 +86,7 @@ func (p *program) showStatus(r daemon.Report) error {
 	if len(r.Differences) > 0 {
 		row("differs", "%s; to restart the daemon with yours, run thinkd restart", strings.Join(r.Differences, ", "))
 	}
-	return errors.Join(failed, w.Flush())
+	return failed
 }
 
 // stopWait is how long a stop waits for running turns, unless a flag says otherwise.

@@ -34,19 +34,23 @@ func Wrap(text string, columns, indent int) string {
 	for line := range strings.SplitSeq(text, "\n") {
 		if ansi.StringWidth(line) > columns {
 			own := len(line) - len(strings.TrimLeft(line, " "))
-			line = line[:own] + strings.Join(rows(line[own:], columns-own-indent), "\n"+strings.Repeat(" ", own+indent))
+			line = line[:own] + strings.Join(rows(line[own:], columns-own, indent), "\n"+strings.Repeat(" ", own+indent))
 		}
 		out = append(out, line)
 	}
 	return strings.Join(out, "\n")
 }
 
-// rows are the words of a line, in rows of so many columns. Only spaces part words: a path has hyphens.
-func rows(line string, columns int) []string {
+// rows are the words of a line, in rows of so many columns, less the indent of all rows except the first. Only spaces part words: a path has
+// hyphens.
+func rows(line string, columns, indent int) []string {
 	var list []string
 	for i, word := range strings.Split(line, " ") {
 		last := len(list) - 1
 		if i == 0 || ansi.StringWidth(list[last])+1+ansi.StringWidth(word) > columns {
+			if i > 0 && last == 0 {
+				columns -= indent
+			}
 			list = append(list, word)
 		} else {
 			list[last] += " " + word

@@ -12,8 +12,8 @@ func TestWrap(t *testing.T) {
 		want    string
 	}{
 		{"note  store: one two three four", 0, "note  store: one two three four"},
-		{"note  store: one two three four", 20, "note  store: one\n   two three four"},
-		{"a\n  b c d e f g h i j k l m n", 16, "a\n  b c d e f g\n     h i j k l m\n     n"},
+		{"note  store: one two three four", 20, "note  store: one two\n   three four"},
+		{"a\n  b c d e f g h i j k l m n", 16, "a\n  b c d e f g h\n     i j k l m n"},
 		{"see /srv/a/very/long/path/of/a/file now", 16, "see\n   /srv/a/very/long/path/of/a/file\n   now"},
 		{"runs .pre-commit-config.yaml", 16, "runs\n   .pre-commit-config.yaml"},
 		{"日本語 日本語 日本語", 16, "日本語 日本語\n   日本語"},

@@ -1,6 +1,7 @@
 package printable
 
 import (
+	"fmt"
 	"io"
 	"os"
 )
@@ -30,4 +31,10 @@ func IsTerminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Say prints a message of the program, after its name. On a terminal, rows end between words.
+func Say(w io.Writer, text string) error {
+	_, err := fmt.Fprintln(w, Wrap("thinkd: "+text, Columns(w), 2))
+	return err
 }

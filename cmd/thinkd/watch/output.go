@@ -156,14 +156,14 @@ func (w *output) update(m door.Notification) error {
 		}
 	case "server_tool":
 		if u.Status == "running" && len(u.Arguments) > 0 {
-			_, err = fmt.Fprintf(w.errOut, "thinkd: the provider runs %s %s\n", printable.Clean(u.Name), printable.Clean(string(u.Arguments)))
+			err = printable.Say(w.errOut, printable.Clean("the provider runs "+u.Name+" "+string(u.Arguments)))
 		}
 	case "media_end":
-		_, err = fmt.Fprintf(w.errOut, "thinkd: the model made %s of %d bytes; the session keeps it\n", printable.Clean(u.MimeType), u.Size)
+		err = printable.Say(w.errOut, fmt.Sprintf("the model made %s of %d bytes; the session keeps it", printable.Clean(u.MimeType), u.Size))
 	case "notice":
-		_, err = fmt.Fprintf(w.errOut, "thinkd: %s\n", u.Message)
+		err = printable.Say(w.errOut, u.Message)
 	case "retry":
-		_, err = fmt.Fprintf(w.errOut, "thinkd: trying again in %.1f s: %s\n", float64(u.AfterMS)/1000, u.Message)
+		err = printable.Say(w.errOut, fmt.Sprintf("trying again in %.1f s: %s", float64(u.AfterMS)/1000, u.Message))
 	case "ask_delta":
 		if u.Kind == "thinking" {
 			w.thinking = true
@@ -176,7 +176,7 @@ func (w *output) update(m door.Notification) error {
 		if err := json.Unmarshal(m.Params, &f); err != nil {
 			return fmt.Errorf("%s: %w", m.Method, err)
 		}
-		_, err = fmt.Fprintf(w.errOut, "thinkd: %s\nthinkd: %s\n", printable.Clean(f.Text()), printable.Clean(f.Costs()))
+		err = errors.Join(printable.Say(w.errOut, printable.Clean(f.Text())), printable.Say(w.errOut, printable.Clean(f.Costs())))
 	case "turn_parked":
 		var p parked.Turn
 		if err := json.Unmarshal(m.Params, &p); err != nil {
@@ -187,12 +187,12 @@ func (w *output) update(m door.Notification) error {
 			if p.Spending != nil {
 				hint = fmt.Sprintf("To allow the call: thinkd resume %s. To raise the limit: thinkd resume --raise USD %s", u.Session, u.Session)
 			}
-			_, err = fmt.Fprintf(w.errOut, "thinkd: %s %s\n", printable.Clean(p.Text(time.Now())), hint)
+			err = printable.Say(w.errOut, printable.Clean(p.Text(time.Now()))+" "+hint)
 		}
 		w.parked = p.Why
 	case "turn_resumed":
 		if w.parked != "approval" {
-			_, err = fmt.Fprintln(w.errOut, "thinkd: the turn resumes")
+			err = printable.Say(w.errOut, "the turn resumes")
 		}
 		w.parked = ""
 	case "stale":

@@ -142,6 +142,6 @@ func (w *output) finish(thinking, text string, usage provider.Usage) error {
 	if usage.Cost != nil && usage.Cost.Amount > 0 {
 		facts += ", " + usage.Cost.String()
 	}
-	_, failed := fmt.Fprintln(w.errOut, "thinkd: "+facts)
+	failed := printable.Say(w.errOut, facts)
 	return cmp.Or(err, failed)
 }
