@@ -26,7 +26,7 @@ type scale struct {
 }
 
 var (
-	whole = scale{deltas: 200_000, thoughts: 20, paced: 400, stored: 10_000, crowd: 2000, crowdWarm: 4 * time.Second, crowdLong: 6 * time.Second,
+	whole = scale{deltas: 200_000, thoughts: 20, paced: 1000, stored: 10_000, crowd: 2000, crowdWarm: 4 * time.Second, crowdLong: 6 * time.Second,
 		crash: 3 * time.Second, rest: 2500 * time.Millisecond, growAgain: 3}
 	small = scale{deltas: 2000, thoughts: 2, paced: 30, stored: 100, crowd: 20, crowdWarm: time.Second / 2, crowdLong: time.Second / 2,
 		crash: time.Second / 2, growAgain: 1, growMost: 10}

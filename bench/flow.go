@@ -87,6 +87,7 @@ func (b *bench) measureLatency(s subject) error {
 		late := milliseconds(i.late)
 		b.add("latency at 100 deltas/s, p50", "ms", goal{ratio: 1.3}, s.name, quantile(late, 0.5))
 		b.add("latency at 100 deltas/s, p99", "ms", goal{ratio: 2}, s.name, quantile(late, 0.99))
+		b.add("latency at 100 deltas/s, p99.9", "ms", goal{}, s.name, quantile(late, 0.999))
 		b.add("CPU per delta at 100 deltas/s", "µs", goal{}, s.name, f.cpuEach())
 		return nil
 	})

@@ -64,6 +64,7 @@ func run(args []string, out io.Writer) error {
 	pictures := flags.String("pictures", "docs", "plots: the `DIR` of the pictures")
 	page := flags.String("page", "", "replace the results in this `FILE` too")
 	profiles := flags.String("profile", "", "let thinkd write its profiles into `DIR`")
+	traces := flags.String("trace", "", "let thinkd write its execution traces into `DIR`")
 	others := flags.Bool("peers", false, "compare also with the peers in PATH: codex, opencode, pi, goose")
 	command := ""
 	if len(args) > 0 && (args[0] == "plots" || args[0] == "upstream") {
@@ -92,7 +93,7 @@ func run(args []string, out io.Writer) error {
 	if b.apis, err = regexp.Compile(*which); err != nil {
 		return err
 	}
-	if b.house, err = openHouse(ctx, *profiles); err != nil {
+	if b.house, err = openHouse(ctx, *profiles, *traces); err != nil {
 		return err
 	}
 	defer b.house.Close()

@@ -65,20 +65,20 @@ type house struct {
 	made     int // data directories
 }
 
-// openHouse builds the programs and starts the upstream. profiles is a directory for those of thinkd; empty: none.
-func openHouse(ctx context.Context, profiles string) (*house, error) {
+// openHouse builds the programs and starts the upstream. profiles and traces are directories for those of thinkd; empty: none.
+func openHouse(ctx context.Context, profiles, traces string) (*house, error) {
 	dir, err := os.MkdirTemp("", "thinkd-bench-")
 	if err != nil {
 		return nil, err
 	}
 	h := &house{ctx: ctx, dir: dir}
-	if err := h.open(profiles); err != nil {
+	if err := h.open(profiles, traces); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
 }
 
-func (h *house) open(profiles string) error {
+func (h *house) open(profiles, traces string) error {
 	for _, name := range []string{"cmd/thinkd", "bench", "bench/floor"} {
 		build := exec.CommandContext(h.ctx, "go", "build", "-o", h.program(filepath.Base(name)), "github.com/thinkd/thinkd/"+name)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in releases: nothing is linked when it starts
@@ -98,14 +98,17 @@ func (h *house) open(profiles string) error {
 	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "THINKD_IDLE=100ms", // for a daemon that a door has started
 		"ANTHROPIC_API_KEY=" + benchKey,
 		"OPENAI_API_KEY=" + benchKey, "DEEPSEEK_API_KEY=" + benchKey, "GEMINI_API_KEY=" + benchKey}
-	if profiles != "" {
-		if profiles, err = filepath.Abs(profiles); err != nil {
+	for variable, dir := range map[string]string{"THINKD_PROFILE": profiles, "THINKD_TRACE": traces} {
+		if dir == "" {
+			continue
+		}
+		if dir, err = filepath.Abs(dir); err != nil {
 			return err
 		}
-		if err := os.MkdirAll(profiles, 0o755); err != nil {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-		h.env = append(h.env, "THINKD_PROFILE="+profiles)
+		h.env = append(h.env, variable+"="+dir)
 	}
 	return nil
 }

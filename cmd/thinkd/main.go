@@ -73,16 +73,17 @@ func catchSignals(end func(), catching chan<- struct{}) {
 func (p *program) execute(ctx context.Context, args []string) error {
 	root := p.command(args)
 	root.SetArgs(args)
-	dir := p.getenv(profileVariable)
-	if dir == "" {
+	if p.getenv(profileVariable) == "" {
 		runtime.MemProfileRate = 0 // else Go keeps a record of each stack that it ever sampled an allocation of, for nobody
-		return exclusive(root.ExecuteContext(ctx))
+		if p.getenv(traceVariable) == "" {
+			return exclusive(root.ExecuteContext(ctx))
+		}
 	}
 	name := root.Name()
 	if cmd, _, err := root.Find(args); err == nil {
 		name = cmd.Name()
 	}
-	end, err := profile(dir, name)
+	end, err := record(p.getenv, name)
 	if err != nil {
 		return err
 	}
