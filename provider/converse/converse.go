@@ -28,16 +28,15 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 
 // OptionsWire is the members of the body that the options put there.
 func (a *API) OptionsWire(req *provider.Request) (json.RawMessage, error) {
-	o := req.Options
-	limits := inference{MaxTokens: o.MaxOutput, Temperature: o.Temperature, TopP: o.TopP, Stop: o.Stop}
-	topK := o.TopK
-	if req.RefusesSampling() {
-		exchange.StripSampling(&limits.Temperature, &limits.TopP, &topK)
+	f, _, err := control(req)
+	if err != nil {
+		return nil, err
 	}
-	var f fields
-	f.topK(familyOf(req.Model.Rules()), topK)
-	form, _ := formatOf(req)
-	return exchange.Encode(optionsWire{limits.orNil(), choiceOf(o, len(req.Tools), newNames(req).Wire), form, raw(f), tierOf(o)})
+	by := familyOf(req.Model.Rules())
+	s := settle(req, by, f, len(req.Tools), newNames(req).Wire)
+	var own fields
+	own.topK(by, s.topK)
+	return exchange.Encode(optionsWire{s.limits.orNil(), s.choice, s.format, raw(own), s.tier})
 }
 
 type optionsWire struct {
@@ -91,12 +90,15 @@ func (c *request) Refine(e *provider.Error) {
 		return slices.ContainsFunc(fragments, func(f string) bool { return strings.Contains(text, f) })
 	}
 	fresh := func(r provider.Repair) bool { return !slices.Contains(req.Repairs, r) }
+	member := c.options.refused(e.Message)
 	adaptive, bare := provider.Repair(Adaptive+req.Model.ID), provider.Repair(NoSignature+req.Model.ID)
 	apart := provider.Repair(Apart + req.Model.ID)
 	switch {
 	case aws.Advise(e):
 	case says(`"thinking.type.enabled" is not supported`) && c.fields.budgeted() > 0 && fresh(adaptive):
 		e.Repair = adaptive
+	case member != "":
+		e.Repair, e.Subject = exchange.Without(wireAPI, member, req.Model.ID), provider.SubjectParameter
 	case says("cache") && c.marked:
 		e.Repair = exchange.Without(wireAPI, "cachePoint", req.Model.ID)
 	case c.marked && says("messages.") && says("type: field required"): // a mark that could not be translated

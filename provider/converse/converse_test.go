@@ -153,6 +153,10 @@ func TestRefusals(t *testing.T) {
 		{"br-tool-name-regex", llama, strings.Replace(tools, `"read"`, `"gtr-cool"`, 1) + `"messages":[` + user + `]`, "Value 'gtr-cool' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint"},
 		{"br-reasoning-signature-unsupported", oss, `"messages":[` + user + `,{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"t","signature":""}}},{"text":"ok"}]},` + user + `]`, "doesn't support the reasoningContent.reasoningText.signature field"},
 		{"br-tooluse-input-invalid", opus, tools + `"messages":[` + user + `,` + strings.Replace(call, "{}", `"{bad"`, 1) + `]`, "The format of the value at messages.1.content.0.toolUse.input is invalid"},
+		{"stop sequences", "qwen.qwen3-32b-v1:0", `"inferenceConfig":{"stopSequences":["x"]},"messages":[` + user + `]`, "doesn't support the stopSequences field"},
+		{"sampling", "us.xai.grok-4.6", `"inferenceConfig":{"temperature":1},"messages":[` + user + `]`, "doesn't support the temperature field"},
+		{"any tool", llama, strings.Replace(tools, `}]},`, `}],"toolChoice":{"any":{}}},`, 1) + `"messages":[` + user + `]`, "doesn't support the toolConfig.toolChoice.any field"},
+		{"temperature and top_p", opus, `"inferenceConfig":{"temperature":1,"topP":0.9},"messages":[` + user + `]`, "cannot both be specified"},
 		{"br-toolconfig-required", opus, `"messages":[` + user + `,` + call + `,{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"x"}]}}]}]`, "The toolConfig field must be defined"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -273,6 +277,73 @@ func TestRequest(t *testing.T) {
 	req.Model.ID = "qwen.qwen3-32b-v1:0"
 	if body := sent(t, req); body.Get("additionalModelRequestFields").Exists() || strings.Contains(body.Raw, "cachePoint") {
 		t.Errorf("a model that takes neither got %s", body.Raw)
+	}
+}
+
+// TestOptions asks each maker's model for all options. What a model is known to refuse is left out with a notice, and OptionsWire says the same.
+func TestOptions(t *testing.T) {
+	api, server := simulated(t)
+	half, ten := 0.5, 10
+	for _, id := range []string{"qwen.qwen3-32b-v1:0", "us.xai.grok-4.6", "us.meta.llama4-maverick-17b-instruct-v1:0", "us.anthropic.claude-opus-4-6-v1", "us.amazon.nova-2-lite-v1:0", "openai.gpt-oss-120b-1:0"} {
+		for _, choice := range []provider.ToolChoice{provider.ChooseRequired, "read"} {
+			req := provider.Request{Model: model(id), Tools: providertest.ReadTool, Messages: []provider.Message{providertest.User("Hi [[sim: text=3]]")},
+				Options: provider.Options{Temperature: &half, TopP: &half, TopK: &ten, Stop: []string{"END"}, ToolChoice: choice, MaxOutput: 500}}
+			reply := providertest.Check(t, api.Stream(t.Context(), &req))
+			if reply.Err != nil {
+				t.Errorf("%s: %v", id, reply.Err)
+			}
+			wire, err := api.OptionsWire(&req)
+			body := sent(t, &req)
+			for path, said := range map[string]string{"inferenceConfig": "inferenceConfig", "toolConfig.toolChoice": "toolChoice", "additionalModelRequestFields": "additionalModelRequestFields"} {
+				if want := gjson.GetBytes(wire, said).Raw; err != nil || body.Get(path).Raw != want {
+					t.Errorf("%s: %s is %s, and OptionsWire says %s (%v)", id, path, body.Get(path).Raw, want, err)
+				}
+			}
+			if left := len(reply.Notices) > 0; left == strings.Contains(id, "nova") {
+				t.Errorf("%s: notices %+v", id, reply.Notices)
+			}
+		}
+	}
+	for _, r := range server.Refusals() {
+		t.Errorf("refused: %+v", r)
+	}
+}
+
+// TestRefusedOptions has a host refuse an option of a model of which nothing is known: the next request goes without it.
+func TestRefusedOptions(t *testing.T) {
+	half := 0.5
+	form := &provider.OutputSchema{Name: "n", Schema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}
+	options := provider.Options{Temperature: &half, TopP: &half, Stop: []string{"END"}, ToolChoice: provider.ChooseRequired, ServiceTier: provider.TierFlex, Schema: form}
+	req := provider.Request{Model: model("new.maker-1"), Tools: providertest.ReadTool, Messages: []provider.Message{providertest.User("Hi")}, Options: options}
+	for _, tt := range []struct{ refusal, member, path string }{
+		{"This model doesn't support the inferenceConfig.temperature field. Remove temperature and try again.", "temperature", "inferenceConfig.temperature"},
+		{"This model doesn't support the topP field. Remove topP and try again.", "topP", "inferenceConfig.topP"},
+		{"The model returned the following errors: `temperature` and `top_p` cannot both be specified for this model. Please use only one.", "topP", "inferenceConfig.topP"},
+		{"This model doesn't support the stopSequences field. Remove stopSequences and try again.", "stopSequences", "inferenceConfig.stopSequences"},
+		{"This model doesn't support the toolConfig.toolChoice.any field. Remove toolConfig.toolChoice.any and try again.", "toolConfig.toolChoice.any", "toolConfig.toolChoice"},
+		{"This model doesn't support the outputConfig.textFormat field. Remove outputConfig.textFormat and try again.", "outputConfig", "outputConfig"},
+		{"This model doesn't support the serviceTier field. Remove serviceTier and try again.", "serviceTier", "serviceTier"},
+		{"This model doesn't support the system field. Remove system and try again.", "", "messages"},
+	} {
+		text, err := json.Marshal(map[string]string{"message": tt.refusal})
+		if err != nil {
+			t.Fatal(err)
+		}
+		host := &providertest.Host{Status: 400, Body: string(text), Type: "application/json"}
+		one := req
+		reply := providertest.Check(t, at(host).Stream(t.Context(), &one))
+		e, ok := errors.AsType[*provider.Error](reply.Err)
+		want := provider.Repair("")
+		if tt.member != "" {
+			want = provider.Repair("converse/without:" + tt.member + "@new.maker-1")
+		}
+		if !ok || e.Repair != want || !gjson.GetBytes(host.Sent, tt.path).Exists() {
+			t.Errorf("%s: %v, want the repair %q", tt.refusal, reply.Err, want)
+			continue
+		}
+		if one.Repairs = []provider.Repair{want}; tt.member != "" && sent(t, &one).Get(tt.path).Exists() {
+			t.Errorf("%s: the member is sent again", tt.member)
+		}
 	}
 }
 

@@ -16,6 +16,9 @@ const (
 	kimi     family = "moonshot"
 	deepseek family = "deepseek"
 	mistral  family = "mistral"
+	qwen     family = "qwen"
+	llama    family = "meta"
+	grok     family = "xai"
 )
 
 // familyOf reads an id, such as us.anthropic.claude-opus-4-6-v1 or the resource name of an inference profile. The prefix of a place is any
@@ -34,7 +37,7 @@ func familyOf(model string) family {
 			return f
 		case kimi, "moonshotai":
 			return kimi
-		case "qwen", "meta", "minimax", "zai", "nvidia", "writer", "ai21", "cohere", "google", "xai":
+		case qwen, llama, grok, "minimax", "zai", "nvidia", "writer", "ai21", "cohere", "google":
 			return f
 		}
 	}
@@ -52,6 +55,20 @@ func (f family) caches() bool { return f == claude || f == nova }
 
 // mixes reports whether a family takes a prompt beside results of tools. Others refuse both in one turn.
 func (f family) mixes() bool { return f == claude }
+
+// lacks reports whether a family refuses a member of requests. Users report it of Qwen (langgenius/dify-official-plugins#1767) and Grok
+// (NousResearch/hermes-agent#111438). Llama cannot be forced to call a tool (docs: API_runtime_ToolChoice).
+func (f family) lacks(member string) bool {
+	switch f {
+	case qwen:
+		return member == memberStop
+	case grok:
+		return member == memberTemperature || member == memberTopP
+	case llama:
+		return member == memberAny || member == memberTool
+	}
+	return false
+}
 
 // efforts are the words that Nova takes; others take all of ours.
 func (f family) takes(effort string) bool {

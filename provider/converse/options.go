@@ -2,8 +2,12 @@ package converse
 
 import (
 	"encoding/json"
+	"regexp"
+	"strings"
+	"sync"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/schema"
 )
 
@@ -62,6 +66,102 @@ func tierOf(o provider.Options) *tier {
 	return nil
 }
 
+// Members of requests that some models do not take, as refusals name them.
+const (
+	memberTemperature = "temperature"
+	memberTopP        = "topP"
+	memberStop        = "stopSequences"
+	memberAny         = "toolConfig.toolChoice.any"
+	memberTool        = "toolConfig.toolChoice.tool"
+	memberFormat      = "outputConfig"
+	memberTier        = "serviceTier"
+)
+
+// settled are the options of a request in the form in which they are sent.
+type settled struct {
+	limits inference
+	topK   *int
+	choice *toolChoice
+	format *outputConfig
+	tier   *tier
+	lost   []provider.Notice // parts of the schema that are not sent
+	left   []string          // options that the model does not take
+}
+
+// settle leaves out what the model's row, the rules of its maker and the session's repairs say that it does not take. tools is how many
+// tools are offered.
+func settle(req *provider.Request, by family, f fields, tools int, name func(string) string) settled {
+	o := req.Options
+	s := settled{limits: inference{MaxTokens: o.MaxOutput, Temperature: o.Temperature, TopP: o.TopP, Stop: o.Stop}, topK: o.TopK,
+		choice: choiceOf(o, tools, name), tier: tierOf(o)}
+	s.format, s.lost = formatOf(req)
+	thinks := f.Nova != nil && f.Nova.Type == "enabled" // which refuses sampling (docs: nova, extended-thinking)
+	if thinks || req.RefusesSampling() {
+		s.left = exchange.StripSampling(&s.limits.Temperature, &s.limits.TopP, &s.topK)
+	}
+	lacks := func(member string) bool { return by.lacks(member) || exchange.Withholds(req, wireAPI, member) }
+	if by == claude && s.limits.Temperature != nil && s.limits.TopP != nil && !strings.Contains(req.Model.Rules(), "claude-3") { // since 4.1 it refuses both together
+		s.limits.TopP, s.left = nil, append(s.left, "top_p")
+	}
+	leave := func(member, option string, there bool, remove func()) {
+		if there && lacks(member) {
+			remove()
+			s.left = append(s.left, option)
+		}
+	}
+	leave(memberTemperature, "temperature", s.limits.Temperature != nil, func() { s.limits.Temperature = nil })
+	leave(memberTopP, "top_p", s.limits.TopP != nil, func() { s.limits.TopP = nil })
+	leave(memberStop, "stop", len(s.limits.Stop) > 0, func() { s.limits.Stop = nil })
+	leave(memberAny, "tool_choice", s.choice != nil && s.choice.Any != nil, func() { s.choice = nil })
+	leave(memberTool, "tool_choice", s.choice != nil && s.choice.Tool != nil, func() { s.choice = nil })
+	leave(memberFormat, "the schema of the answer", s.format != nil, func() { s.format, s.lost = nil, nil })
+	leave(memberTier, "service_tier", s.tier != nil, func() { s.tier = nil })
+	if s.topK != nil && by != claude && by != nova {
+		s.topK, s.left = nil, append(s.left, "top_k")
+	}
+	return s
+}
+
+// sends reports whether a member is in the request.
+func (s settled) sends(member string) bool {
+	switch member {
+	case memberTemperature:
+		return s.limits.Temperature != nil
+	case memberTopP:
+		return s.limits.TopP != nil
+	case memberStop:
+		return len(s.limits.Stop) > 0
+	case memberAny:
+		return s.choice != nil && s.choice.Any != nil
+	case memberTool:
+		return s.choice != nil && s.choice.Tool != nil
+	case memberFormat:
+		return s.format != nil
+	case memberTier:
+		return s.tier != nil
+	}
+	return false
+}
+
+var unsupported = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`support the ([A-Za-z.]+) field`) })
+
+// refused is the member that a refusal says the model does not take; empty: the request has none that it names.
+func (s settled) refused(text string) string {
+	if s.sends(memberTopP) && strings.Contains(text, "temperature") && strings.Contains(text, "cannot both be specified") { // Claude, since 4.5
+		return memberTopP
+	}
+	m := unsupported().FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	for _, member := range []string{memberTemperature, memberTopP, memberStop, memberAny, memberTool, memberFormat, memberTier} {
+		if named := strings.TrimPrefix(m[1], "inferenceConfig."); (named == member || strings.HasPrefix(named, member+".")) && s.sends(member) {
+			return member
+		}
+	}
+	return ""
+}
+
 // choiceOf is what the options say of tools; nil: nothing. The API has no word for none.
 func choiceOf(o provider.Options, tools int, name func(string) string) *toolChoice {
 	switch c := o.ToolChoice; {
@@ -86,18 +186,15 @@ func formatOf(req *provider.Request) (*outputConfig, []provider.Notice) {
 	return &outputConfig{form}, lost
 }
 
-// topK puts the parameter where the maker has it, and reports whether there is such a place.
-func (f *fields) topK(by family, n *int) bool {
+// topK puts the parameter where the maker has it.
+func (f *fields) topK(by family, n *int) {
 	switch {
 	case n == nil:
-	case by == claude:
-		f.TopK = n
 	case by == nova:
 		f.Inference = &novaTopK{*n}
 	default:
-		return false
+		f.TopK = n
 	}
-	return true
 }
 
 // raw is JSON as it is, or nil.

@@ -13,12 +13,13 @@ import (
 
 // request is what a call has that its answer and its refusal are read by.
 type request struct {
-	api    *API
-	req    *provider.Request
-	names  *replay.Names
-	fields fields
-	kept   int // blocks of reasoning that went back
-	marked bool
+	api     *API
+	req     *provider.Request
+	names   *replay.Names
+	fields  fields
+	options settled
+	kept    int // blocks of reasoning that went back
+	marked  bool
 }
 
 type body struct {
@@ -67,38 +68,33 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	own := &request{api: a, req: req, names: h.names, kept: h.count.Kept, marked: mark != nil}
 	out := &exchange.Call{URL: a.address(req.Model.ID), Header: a.header(), Framing: aws.EventStream(), Dialect: own,
 		Prompt: exchange.Prompt{Tools: "toolConfig", System: "system", List: "messages"}}
-	o := req.Options
-	limits := inference{MaxTokens: a.caller.Fit(req, req.OutputLimit()), Temperature: o.Temperature, TopP: o.TopP, Stop: o.Stop}
-	topK := o.TopK
-	if req.RefusesSampling() {
-		out.LeftOut(exchange.StripSampling(&limits.Temperature, &limits.TopP, &topK), req.Model.ID)
+	tools, reduced := toolsOf(req, h, mark)
+	s := settle(req, h.family, f, len(req.Tools), h.names.Wire)
+	out.LeftOut(s.left, req.Model.ID)
+	limits := s.limits
+	limits.MaxTokens = a.caller.Fit(req, req.OutputLimit())
+	if f.Nova != nil && f.Nova.Effort == "high" { // which refuses a limit (docs: nova, extended-thinking)
+		limits.MaxTokens = 0
 	}
-	if f.Nova != nil && f.Nova.Type == "enabled" { // it refuses sampling, and at the highest effort a limit (docs: nova, extended-thinking)
-		out.LeftOut(exchange.StripSampling(&limits.Temperature, &limits.TopP, &topK), req.Model.ID)
-		if f.Nova.Effort == "high" {
-			limits.MaxTokens = 0
-		}
-	}
-	if !f.topK(h.family, topK) {
-		out.LeftOut([]string{"top_k"}, req.Model.ID)
-	}
+	f.topK(h.family, s.topK)
 	if changed := f.shrink(limits.MaxTokens); changed != "" {
 		out.Override("%s", changed)
 	}
 	if clamped != "" {
 		out.Override("%s", clamped)
 	}
-	form, lost := formatOf(req)
-	tools, reduced := toolsOf(req, h, mark)
-	own.fields, out.Limit = f, limits.MaxTokens
-	b := body{Messages: markLast(list, mark), Inference: limits.orNil(), Tools: tools, Output: form, Fields: raw(f), Tier: tierOf(o)}
+	if tools != nil {
+		tools.Choice = s.choice
+	}
+	own.fields, own.options, out.Limit = f, s, limits.MaxTokens
+	b := body{Messages: markLast(list, mark), Inference: limits.orNil(), Tools: tools, Output: s.format, Fields: raw(f), Tier: s.tier}
 	if !provider.Blank(req.System) {
 		b.System = []block{text(req.System)}
 		if mark != nil {
 			b.System = append(b.System, block{Cache: mark})
 		}
 	}
-	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
+	out.Notices = slices.Concat(out.Notices, reduced, s.lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
 	out.Body, err = exchange.Encode(b)
 	return out, err
 }
@@ -161,6 +157,5 @@ func toolsOf(req *provider.Request, h *history, mark *cachePoint) (*toolConfig, 
 	if mark != nil && h.family == claude && provider.Blank(req.System) { // the mark of a system prompt holds the tools as well
 		config.Tools = append(config.Tools, toolEntry{Cache: mark})
 	}
-	config.Choice = choiceOf(req.Options, len(offered), h.names.Wire)
 	return &config, reduced
 }

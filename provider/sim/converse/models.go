@@ -38,14 +38,18 @@ type model struct {
 	mixes    bool                  // takes text beside results of tools
 	profiled bool                  // answers under the id of an inference profile only
 	toolName func() *regexp.Regexp // nil: the API's own rule
+	lacks    []string              // members of requests that it refuses
 	output   int
 }
 
 var (
-	plainName = pattern(`^[a-zA-Z][a-zA-Z0-9_]*$`)
-	three     = []string{"low", "medium", "high"}
-	four      = []string{"low", "medium", "high", "max"}
-	five      = []string{"low", "medium", "high", "xhigh", "max"}
+	plainName  = pattern(`^[a-zA-Z][a-zA-Z0-9_]*$`)
+	three      = []string{"low", "medium", "high"}
+	four       = []string{"low", "medium", "high", "max"}
+	noStop     = []string{"stopSequences"}                                           // [langgenius/dify-official-plugins#1767]
+	noChoice   = []string{"toolConfig.toolChoice.any", "toolConfig.toolChoice.tool"} // [docs: API_runtime_ToolChoice]
+	noSampling = []string{"temperature", "topP"}                                     // [NousResearch/hermes-agent#111438]
+	five       = []string{"low", "medium", "high", "xhigh", "max"}
 )
 
 // pattern compiles an expression at its first use: a program that does not simulate this API does not pay for it.
@@ -67,14 +71,14 @@ var models = []model{
 	{id: "amazon.nova", name: "Simulated Nova", maker: "Amazon", control: nova, efforts: three, calm: true, masks: true, caches: true, output: 65_535},
 	{id: "deepseek.v3-v1:0", name: "DeepSeek V3.1", maker: "DeepSeek", control: flat, efforts: three, calm: true, refuses: true, output: 81_920},
 	{id: "deepseek.v3.2", name: "DeepSeek V3.2", maker: "DeepSeek", control: flat, efforts: three, calm: true, refuses: true, output: 81_920},
-	{id: "qwen.qwen3-32b-v1:0", name: "Qwen3 32B", maker: "Qwen", output: 8_192},
-	{id: "qwen.qwen3-235b-a22b-2507-v1:0", name: "Qwen3 235B", maker: "Qwen", output: 131_072},
-	{id: "qwen.qwen3-coder-480b-a35b-v1:0", name: "Qwen3 Coder 480B", maker: "Qwen", output: 65_536},
-	{id: "qwen.qwen3-next-80b-a3b", name: "Qwen3 Next 80B", maker: "Qwen", output: 262_000},
-	{id: "qwen.qwen3-vl-235b-a22b", name: "Qwen3 VL 235B", maker: "Qwen", output: 262_000},
-	{id: "meta.llama4-scout-17b-instruct-v1:0", name: "Llama 4 Scout", maker: "Meta", toolName: plainName, output: 8_192},
-	{id: "meta.llama3-3-70b-instruct-v1:0", name: "Llama 3.3 70B", maker: "Meta", toolName: plainName, output: 4_096},
-	{id: "meta.llama4-maverick-17b-instruct-v1:0", name: "Llama 4 Maverick", maker: "Meta", toolName: plainName, output: 8_192},
+	{id: "qwen.qwen3-32b-v1:0", name: "Qwen3 32B", maker: "Qwen", lacks: noStop, output: 8_192},
+	{id: "qwen.qwen3-235b-a22b-2507-v1:0", name: "Qwen3 235B", maker: "Qwen", lacks: noStop, output: 131_072},
+	{id: "qwen.qwen3-coder-480b-a35b-v1:0", name: "Qwen3 Coder 480B", maker: "Qwen", lacks: noStop, output: 65_536},
+	{id: "qwen.qwen3-next-80b-a3b", name: "Qwen3 Next 80B", maker: "Qwen", lacks: noStop, output: 262_000},
+	{id: "qwen.qwen3-vl-235b-a22b", name: "Qwen3 VL 235B", maker: "Qwen", lacks: noStop, output: 262_000},
+	{id: "meta.llama4-scout-17b-instruct-v1:0", name: "Llama 4 Scout", maker: "Meta", lacks: noChoice, toolName: plainName, output: 8_192},
+	{id: "meta.llama3-3-70b-instruct-v1:0", name: "Llama 3.3 70B", maker: "Meta", lacks: noChoice, toolName: plainName, output: 4_096},
+	{id: "meta.llama4-maverick-17b-instruct-v1:0", name: "Llama 4 Maverick", maker: "Meta", lacks: noChoice, toolName: plainName, output: 8_192},
 	{id: "mistral.mistral-large-3-675b-instruct", name: "Mistral Large 3", maker: "Mistral AI", output: 8_192},
 	{id: "mistral.devstral-2-123b", name: "Devstral 2", maker: "Mistral AI", output: 8_192},
 	{id: "mistral.ministral-3-14b-instruct", name: "Ministral 3 14B", maker: "Mistral AI", output: 4_096},
@@ -83,6 +87,7 @@ var models = []model{
 	{id: "openai.gpt-oss-20b-1:0", name: "gpt-oss-20b", maker: "OpenAI", control: flat, efforts: three, output: 128_000},
 	{id: "openai.gpt-6-luna", name: "GPT-6 Luna", maker: "OpenAI", control: nestling, efforts: five, hides: true, output: 128_000},
 	{id: "moonshot.kimi-k2-thinking", name: "Kimi K2 Thinking", maker: "Moonshot AI", control: always, output: 16_000},
+	{id: "xai.grok-4.6", name: "Grok 4.6", maker: "xAI", lacks: noSampling, output: 131_072},
 	{id: "minimax.minimax-m2.5", name: "MiniMax M2.5", maker: "MiniMax", control: always, output: 98_304},
 }
 

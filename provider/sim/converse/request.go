@@ -61,6 +61,14 @@ func (c *call) readLimits(v any) error {
 		return nil
 	}
 	f := strict.NewObject("inferenceConfig", v)
+	for _, name := range []string{"temperature", "topP", "stopSequences"} {
+		if err := c.without(name, f.Members[name] != nil); err != nil {
+			return err
+		}
+	}
+	if f.Members["temperature"] != nil && f.Members["topP"] != nil && c.model.control == claude && !strings.Contains(c.model.id, "claude-3") {
+		return returned("`temperature` and `top_p` cannot both be specified for this model. Please use only one.")
+	}
 	if n, ok := f.Integer("maxTokens", false); ok {
 		if n < 1 {
 			return invalid("Value '%d' at 'inferenceConfig.maxTokens' failed to satisfy constraint: Member must have value greater than or equal to 1", n)
@@ -80,6 +88,14 @@ func (c *call) readLimits(v any) error {
 		return invalid("Value at 'inferenceConfig.stopSequences' failed to satisfy constraint: Member must have length greater than or equal to 1")
 	}
 	return f.Done()
+}
+
+// without refuses a member that is there and that the model does not take.
+func (c *call) without(name string, there bool) error {
+	if there && slices.Contains(c.model.lacks, name) {
+		return invalid("This model doesn't support the %[1]s field. Remove %[1]s and try again.", name)
+	}
+	return nil
 }
 
 // readFields checks the members of the model's maker. One that the model does not know is refused.
@@ -194,6 +210,11 @@ func (c *call) readTools(v any) error {
 		return invalid("Value at 'toolConfig.tools' failed to satisfy constraint: Member must have length greater than or equal to 1")
 	}
 	if choice, ok := f.Take("toolChoice").(map[string]any); ok {
+		for name := range choice {
+			if err := c.without("toolConfig.toolChoice."+name, true); err != nil {
+				return err
+			}
+		}
 		switch {
 		case choice["any"] != nil:
 			c.force = "*"
