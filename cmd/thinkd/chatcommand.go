@@ -107,6 +107,13 @@ func (p *program) atTerminal() bool {
 
 // dialQuietly connects, and returns what there is to say about it: standard error is in the midst of the screen.
 func (p *program) dialQuietly(ctx context.Context) (chat.Daemon, string, error) {
+	if p.remote != "" {
+		link, err := p.connectRemote(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		return link, "", nil
+	}
 	link, notice, err := p.options.Connect(ctx)
 	if err != nil {
 		return nil, "", err

@@ -134,6 +134,7 @@ var allowed = map[string][]string{
 	"cmd/thinkd/welcome":        {"rpc/door"},
 	"cmd/thinkd/watch":          {"cmd/thinkd/fellback", "cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
 	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/auth", "rpc/network", "rpc/oidc", "web"},
+	"cmd/thinkd/remote":         {"provider/durable", "rpc/conn", "rpc/door"},
 	"cmd/thinkd/users":          {"agent", "cmd/thinkd/config", "rpc/auth", "rpc/door", "session", "session/blob", "session/bolt"},
 	"cmd/thinkd/usersocket":     {"rpc/auth", "rpc/conn", "rpc/method", "session"},
 	"cmd/thinkd/service":        {"provider/durable"},
@@ -158,10 +159,10 @@ var onlyIn = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema":  {"rpc/acptest"}, // of tests alone: it compiles its own schemas at the start of a program, in 3 ms
 	"github.com/spf13/cobra":                 {"cmd/thinkd"},
 	"github.com/modelcontextprotocol/go-sdk": {"agent/tool/mcp", "agent/tool/mcplogin"},
-	"golang.org/x/oauth2":                    {"agent/tool/mcplogin", "provider/identity", "provider/login"},
+	"golang.org/x/oauth2":                    {"agent/tool/mcplogin", "cmd/thinkd/remote", "provider/identity", "provider/login"},
 	"golang.org/x/image":                     {"provider/picture"},
 	"github.com/aws":                         {"provider/aws"},
-	"github.com/coreos/go-oidc":              {"rpc/oidc"},
+	"github.com/coreos/go-oidc":              {"cmd/thinkd/remote", "rpc/oidc"},
 	"github.com/zitadel/oidc":                {}, // of tests alone
 	"go.opentelemetry.io/otel":               {"cmd/thinkd/telemetry", "cmd/thinkd/telemetry/otlp", "cmd/thinkd/telemetry/scrape"},
 	"go.opentelemetry.io/otel/exporters":     {},                                     // they link gRPC, or Prometheus' client

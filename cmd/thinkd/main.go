@@ -109,13 +109,15 @@ func (p *program) command(args []string) *cobra.Command {
 	flags.StringVar(&p.options.DataDir, "data", "", "data `DIR` (default: thinkd in the user's data directory)")
 	flags.StringVar(&p.options.LogLevel, "log-level", daemon.DefaultLogLevel, "debug, info, warn or error; logs go to standard error, those of the daemon to thinkd.log")
 	flags.StringVar(&p.options.LogFormat, "log-format", "text", "text or json")
+	flags.StringVar(&p.remote, "remote", "", "use the daemon at `URL`, see thinkd remote")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return p.checkRemote(cmd) }
 	commands := []struct {
 		name  string
 		build func() *cobra.Command
 	}{
 		{"stdio", p.stdioCommand}, {"acp", p.acpCommand}, {"serve", p.serveCommand}, {"prompt", p.promptCommand}, {"chat", p.chatCommand},
 		{"ask", p.askCommand}, {"append", p.appendCommand}, {"continue", p.continueCommand}, {"resume", p.resumeCommand},
-		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"parked", p.parkedCommand}, {"usage", p.usageCommand}, {"quote", p.quoteCommand}, {"auth", p.authCommand}, {"token", p.tokenCommand}, {"admin", p.adminCommand}, {"audit", p.auditCommand}, {"sim", p.simCommand},
+		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"parked", p.parkedCommand}, {"usage", p.usageCommand}, {"quote", p.quoteCommand}, {"auth", p.authCommand}, {"remote", p.remoteCommand}, {"token", p.tokenCommand}, {"admin", p.adminCommand}, {"audit", p.auditCommand}, {"sim", p.simCommand},
 		{"status", p.statusCommand}, {"stop", p.stopCommand}, {"restart", p.restartCommand}, {"service", p.serviceCommand}, {"doctor", p.doctorCommand}, {"schema", p.schemaCommand}, {"conformance", p.conformanceCommand},
 		{"version", p.versionCommand}, {"daemon", p.daemonCommand},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/completion"
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
+	"github.com/thinkd/thinkd/cmd/thinkd/remote"
 	"github.com/thinkd/thinkd/cmd/thinkd/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -33,6 +34,7 @@ type program struct {
 
 	build   buildinfo.Build
 	options daemon.Options // from the flags
+	remote  string         // the address of a daemon on another machine; empty: that of the data directory
 }
 
 func newProgram(in io.Reader, out, errOut io.Writer, getenv func(string) string) *program {
@@ -86,11 +88,33 @@ func (p *program) notice(line string) {
 
 // connect finds the daemon, or starts it.
 func (p *program) connect(ctx context.Context) (*door.Link, error) {
+	if p.remote != "" {
+		return p.connectRemote(ctx)
+	}
 	link, notice, err := p.options.Connect(ctx)
 	if notice != "" {
 		p.notice(notice)
 	}
 	return link, err
+}
+
+// logins are those to daemons of other machines.
+func (p *program) logins() (remote.Logins, error) {
+	dir, err := p.options.Data()
+	return remote.Open(dir), err
+}
+
+// connectRemote connects to the daemon of --remote.
+func (p *program) connectRemote(ctx context.Context) (*door.Link, error) {
+	at, err := remote.ParseAddress(p.remote)
+	if err != nil {
+		return nil, fmt.Errorf("--remote: %w", err)
+	}
+	logins, err := p.logins()
+	if err != nil {
+		return nil, err
+	}
+	return logins.Connect(ctx, at)
 }
 
 // onDaemon is a command's work over a link to the daemon.

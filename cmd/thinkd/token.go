@@ -52,7 +52,7 @@ func (p *program) tokenCreateCommand() *cobra.Command {
 With --user, the token is of that user, who has sessions of their own. The first token of a
 user makes the user. Without --user, the token is the operator's, with fewer rights.
 
-Rights: use (sessions), keys (the daemon's keys), settings (what applies to all sessions),
+Rights: use (sessions), keys (those of the tenant, or the daemon's), settings (what applies to all sessions),
 admin (run the daemon), audit (read what others did).`,
 		Example: `  thinkd token create --user ann --rights use --expires 30d
   thinkd token create --rights use --note "nightly script" --expires never`,

@@ -22,8 +22,8 @@ type Link struct {
 	// dropped.
 	Notify func(Notification) error
 
-	pipe   net.Conn
-	frames *conn.ByteFrames
+	pipe   net.Conn // nil: the daemon is on another machine
+	frames conn.Frames
 	calls  int
 	skip   bool // the answer to becomeDoor is still to be read, before all else that the daemon says
 }
@@ -56,6 +56,9 @@ func Greet(ctx context.Context, pipe net.Conn) (*Link, error) {
 	}
 	return l, nil
 }
+
+// Remote makes a link to the daemon of another machine. Its Status is not known, and none of the private methods can be called.
+func Remote(f conn.Frames) *Link { return &Link{frames: f} }
 
 // bounded runs f, in which nothing may take longer than greetLimit.
 func (l *Link) bounded(f func() error) error {

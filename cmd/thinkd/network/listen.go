@@ -3,9 +3,11 @@ package network
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -94,7 +96,7 @@ func Open(c config.Serve, a config.Auth, dir, addr string, server *rpc.Server, h
 	}
 	handler := network.New(network.Config{
 		Log: log, Authenticator: admitted, Logins: logins, Endpoints: endpoints(server), Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
-		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: web.Pages(),
+		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: pages(a),
 		Ready: health.Ready, Metrics: health.Metrics, Refused: health.Refused,
 	})
 	ctx, stop := context.WithCancel(context.Background())
@@ -120,6 +122,28 @@ func Open(c config.Serve, a config.Auth, dir, addr string, server *rpc.Server, h
 		ours.running.Go(func() { jwts.Watch(ctx) })
 	}
 	return ours, nil
+}
+
+// pages are those of the web, and for users of an OpenID provider what a client needs to log in there.
+func pages(a config.Auth) map[string]http.Handler {
+	all := web.Pages()
+	if a.OIDC == nil {
+		return all
+	}
+	text, err := json.Marshal(struct {
+		Issuer   string `json:"issuer"`
+		ClientID string `json:"client_id"`
+	}{a.OIDC.Issuer, a.OIDC.Audience})
+	if err != nil {
+		panic(err) // strings
+	}
+	all = maps.Clone(all)
+	all["/oidc"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Write(text) // a client that is gone gets nothing
+	})
+	return all
 }
 
 // endpoints are where clients of both protocols connect.

@@ -1,0 +1,216 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/zitadel/oidc/v3/example/server/exampleop"
+	"github.com/zitadel/oidc/v3/example/server/storage"
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+	"github.com/zitadel/oidc/v3/pkg/op"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+)
+
+// deviceProvider is zitadel's OpenID provider with a public client that may use the device flow.
+type deviceProvider struct {
+	*storage.Storage
+	key *ecdsa.PrivateKey
+	url string
+}
+
+type publicClient struct{ op.Client }
+
+func (publicClient) AuthMethod() oidc.AuthMethod { return oidc.AuthMethodNone }
+func (publicClient) GrantTypes() []oidc.GrantType {
+	return []oidc.GrantType{oidc.GrantTypeDeviceCode, oidc.GrantTypeRefreshToken}
+}
+
+func (p *deviceProvider) GetClientByClientID(ctx context.Context, id string) (op.Client, error) {
+	c, err := p.Storage.GetClientByClientID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return publicClient{c}, nil
+}
+
+// TokenRequestByRefreshToken knows the client also of grants of the device flow, which the example's storage does not note.
+func (p *deviceProvider) TokenRequestByRefreshToken(ctx context.Context, token string) (op.RefreshTokenRequest, error) {
+	r, err := p.Storage.TokenRequestByRefreshToken(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	return ofClient{r}, nil
+}
+
+type ofClient struct{ op.RefreshTokenRequest }
+
+func (ofClient) GetClientID() string { return "thinkd" }
+
+// deviceKey signs with ES256.
+type deviceKey struct{ key *ecdsa.PrivateKey }
+
+func (deviceKey) ID() string                                  { return "k" }
+func (deviceKey) SignatureAlgorithm() jose.SignatureAlgorithm { return jose.ES256 }
+func (d deviceKey) Key() any                                  { return d.key }
+
+type devicePublic struct{ deviceKey }
+
+func (devicePublic) Algorithm() jose.SignatureAlgorithm { return jose.ES256 }
+func (devicePublic) Use() string                        { return "sig" }
+func (d devicePublic) Key() any                         { return d.key.Public() }
+
+func (p *deviceProvider) SigningKey(context.Context) (op.SigningKey, error) {
+	return deviceKey{p.key}, nil
+}
+func (p *deviceProvider) SignatureAlgorithms(context.Context) ([]jose.SignatureAlgorithm, error) {
+	return []jose.SignatureAlgorithm{jose.ES256}, nil
+}
+func (p *deviceProvider) KeySet(context.Context) ([]op.Key, error) {
+	return []op.Key{devicePublic{deviceKey{p.key}}}, nil
+}
+
+func newDeviceProvider(t *testing.T) *deviceProvider {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &deviceProvider{key: key}
+	var handler http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	p.url = strings.Replace(server.URL, "127.0.0.1", "localhost", 1) // the name for which the provider allows http
+	p.Storage = storage.NewStorageWithClients(storage.NewUserStore(p.url), map[string]*storage.Client{"thinkd": storage.NativeClient("thinkd", "http://localhost/")})
+	handler = exampleop.SetupServer(p.url, p, nil, false)
+	return p
+}
+
+// A person logs in with the device flow, and commands with --remote work on the daemon as that user. An expired token is renewed.
+func TestRemoteLogin(t *testing.T) {
+	issuer := newDeviceProvider(t)
+	config := proof.WriteConfig(t, fmt.Sprintf("[auth.oidc]\nissuer = %q\naudience = \"thinkd\"\n", issuer.url))
+	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(t.TempDir()), "--config", config)...))
+	mine := t.TempDir()
+	run := func(input string, args ...string) (string, error) {
+		cmd := proof.Command(t, nil, append([]string{"--data", mine}, args...)...)
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if text, err := run("", "models", "--remote", s.Base); err == nil || !strings.Contains(text, "thinkd remote login") {
+		t.Errorf("without a login: %s, %v", text, err)
+	}
+
+	cmd := proof.Command(t, nil, "--data", mine, "remote", "login", s.Base)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	code := regexp.MustCompile(`enter the code (\S+)`)
+	for in := bufio.NewScanner(out); in.Scan(); {
+		said.WriteString(in.Text() + "\n")
+		if found := code.FindStringSubmatch(in.Text()); found != nil {
+			if err := issuer.CompleteDeviceAuthorization(t.Context(), found[1], "id1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(said.String(), "Open "+issuer.url) || !strings.Contains(said.String(), "logged in to "+s.Base) {
+		t.Fatalf("%s, %v", said.String(), err)
+	}
+	path := filepath.Join(mine, "remotes.json")
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+
+	if text, err := run("", "prompt", "--remote", s.Base, "--model", "sim/claude", "hello [[sim: pace=0]]"); err != nil || text == "" {
+		t.Errorf("prompt: %s, %v", text, err)
+	}
+	if text, err := run("", "sessions", "list", "--remote", s.Base, "--json"); err != nil || !strings.Contains(text, "session_id") {
+		t.Errorf("sessions: %s, %v", text, err)
+	}
+	if text, err := run("", "status", "--remote", s.Base); err == nil || !strings.Contains(text, "no effect") {
+		t.Errorf("status: %s, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(mine, "thinkd.sock")); err == nil {
+		t.Error("a daemon was started on this machine")
+	}
+
+	// The token is about to expire: it is renewed, and kept.
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := regexp.MustCompile(`"expires": "[^"]*"`).ReplaceAll(before, []byte(`"expires": "2026-01-01T00:00:00Z"`))
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := run("", "models", "--remote", s.Base); err != nil {
+		t.Errorf("with an expired token: %s, %v", text, err)
+	}
+	after, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(after), "2026-01-01") {
+		t.Errorf("it was not renewed: %v", err)
+	}
+	// Without a grant to renew it with, the command says what to do.
+	void := regexp.MustCompile(`"refresh": "[^"]*"`).ReplaceAll(old, []byte(`"refresh": "none"`))
+	if err := os.WriteFile(path, void, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := run("", "models", "--remote", s.Base); err == nil || !strings.Contains(text, "thinkd remote login") || strings.Contains(text, "eyJ") {
+		t.Errorf("with a void grant: %s, %v", text, err)
+	}
+	if text, err := run("", "remote", "list"); err != nil || strings.TrimSpace(text) != s.Base {
+		t.Errorf("list: %s, %v", text, err)
+	}
+	if text, err := run("", "remote", "logout", s.Base); err != nil {
+		t.Errorf("logout: %s, %v", text, err)
+	}
+	s.Terminate()
+}
+
+// An API token is another way in, and the daemon's reason is what the command says.
+func TestRemoteToken(t *testing.T) {
+	data, config, mine := t.TempDir(), proof.WriteConfig(t, "[auth]\n"), t.TempDir()
+	word := token(t, data, config, "create", "--user", "ann")
+	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(data), "--config", config)...))
+	run := func(input string, args ...string) (string, error) {
+		cmd := proof.Command(t, nil, append([]string{"--data", mine}, args...)...)
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if text, err := run("", "remote", "login", s.Base); err == nil || !strings.Contains(text, "no OpenID provider") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if text, err := run("thd_wrong\n", "remote", "login", "--token", s.Base); err == nil || !strings.Contains(text, "401") || strings.Contains(text, "thd_wrong") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if text, err := run(word+"\n", "remote", "login", "--token", s.Base); err != nil {
+		t.Errorf("%s, %v", text, err)
+	}
+	if text, err := run("", "sessions", "list", "--remote", s.Base); err != nil {
+		t.Errorf("%s, %v", text, err)
+	}
+	if text, err := run("", "models", "--remote", "http://thinkd.example.com"); err == nil || !strings.Contains(text, "no TLS") {
+		t.Errorf("%s, %v", text, err)
+	}
+	s.Terminate()
+}

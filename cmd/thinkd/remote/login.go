@@ -1,0 +1,110 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// Prompt is what a person does to log in.
+type Prompt struct {
+	URL, Code string
+	Expires   time.Time
+}
+
+// newClient follows no redirects and waits for nobody long.
+func newClient() *http.Client {
+	return &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// Login leads a person through the device flow of a daemon's OpenID provider, and keeps what comes of it. show is called once. It ends
+// with ctx. Errors have no token.
+func (l Logins) Login(ctx context.Context, a Address, show func(Prompt)) error {
+	client := newClient()
+	p, err := a.provider(ctx, client)
+	if err != nil {
+		return err
+	}
+	ctx = oidc.ClientContext(ctx, client)
+	config, err := p.config(ctx)
+	if err != nil {
+		return err
+	}
+	if config.Endpoint.DeviceAuthURL == "" {
+		return fmt.Errorf("%s has no device flow (RFC 8628): ask the operator for an API token, and log in with --token", p.Issuer)
+	}
+	device, err := config.DeviceAuth(ctx)
+	if err != nil {
+		return failure(p, err)
+	}
+	show(Prompt{device.VerificationURI, device.UserCode, device.Expiry})
+	token, err := config.DeviceAccessToken(ctx, device)
+	if err != nil {
+		return failure(p, err)
+	}
+	return l.keep(a, p, token, "")
+}
+
+func (p Provider) config(ctx context.Context) (oauth2.Config, error) {
+	found, err := oidc.NewProvider(ctx, p.Issuer)
+	if err != nil {
+		return oauth2.Config{}, fmt.Errorf("OpenID provider %s: %w", p.Issuer, err)
+	}
+	at := found.Endpoint()
+	at.AuthStyle = oauth2.AuthStyleInParams // the client is public: to try another style could void a grant
+	return oauth2.Config{ClientID: p.ClientID, Endpoint: at, Scopes: []string{oidc.ScopeOpenID, "profile", "email", oidc.ScopeOfflineAccess}}, nil
+}
+
+// keep keeps the ID token of an answer. The daemon checks its signature. refresh is the grant before, for a provider that keeps it.
+func (l Logins) keep(a Address, p Provider, token *oauth2.Token, refresh string) error {
+	id, ok := token.Extra("id_token").(string)
+	if !ok || id == "" {
+		return fmt.Errorf("%s returned no ID token", p.Issuer)
+	}
+	made := login{Provider: p, Token: id, Refresh: token.RefreshToken, Expires: expiryOf(id)}
+	if made.Refresh == "" {
+		made.Refresh = refresh
+	}
+	return l.set(a, &made)
+}
+
+// failure is an error of the provider without what the provider echoes of the request.
+func failure(p Provider, err error) error {
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		reason := refused.ErrorCode
+		if reason == "" {
+			reason = "status " + refused.Response.Status
+		}
+		return fmt.Errorf("OpenID provider %s refused the login: %s", p.Issuer, reason)
+	}
+	return fmt.Errorf("OpenID provider %s: %w", p.Issuer, err)
+}
+
+// errExpired says that a login is over.
+var errExpired = errors.New("the login has expired: run `thinkd remote login` again")
+
+// renew gets another ID token.
+func (l Logins) renew(ctx context.Context, a Address, have login) (login, error) {
+	if have.Refresh == "" {
+		return have, errExpired
+	}
+	ctx = oidc.ClientContext(ctx, newClient())
+	config, err := have.config(ctx)
+	if err != nil {
+		return have, err
+	}
+	token, err := config.TokenSource(ctx, &oauth2.Token{RefreshToken: have.Refresh}).Token()
+	if err != nil {
+		return have, errors.Join(errExpired, failure(have.Provider, err))
+	}
+	if err := l.keep(a, have.Provider, token, have.Refresh); err != nil {
+		return have, err
+	}
+	all, err := l.read()
+	return all[a], err
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/remote"
+)
+
+// remoteCommands are the commands that --remote applies to.
+var remoteCommands = []string{"prompt", "chat", "ask", "append", "continue", "resume", "models", "sessions", "parked", "usage", "quote", "auth"}
+
+// checkRemote refuses --remote for a command that works on this machine.
+func (p *program) checkRemote(cmd *cobra.Command) error {
+	if p.remote == "" {
+		return nil
+	}
+	top := cmd
+	for top.HasParent() && top.Parent().HasParent() {
+		top = top.Parent()
+	}
+	if !slices.Contains(remoteCommands, top.Name()) {
+		return fmt.Errorf("--remote has no effect on thinkd %s; it is for %s", top.Name(), strings.Join(remoteCommands, ", "))
+	}
+	return nil
+}
+
+func (p *program) remoteCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "remote",
+		Short: "Log in to daemons of other machines, for commands with --remote",
+		Args:  noCommand,
+		RunE:  help,
+	}
+	cmd.AddCommand(p.remoteLoginCommand(), p.remoteLogoutCommand(), p.remoteListCommand())
+	return cmd
+}
+
+func (p *program) remoteLoginCommand() *cobra.Command {
+	var token bool
+	cmd := &cobra.Command{
+		Use:   "login URL",
+		Short: "Log in to a daemon, at its OpenID provider or with an API token",
+		Long: `Log in to a daemon. Its OpenID provider shows a code to be entered in a browser, on any
+machine. With --token, an API token is read from standard input instead. Then commands
+with --remote URL work on that daemon.`,
+		Example: `  thinkd remote login https://thinkd.example.com
+  thinkd prompt --remote https://thinkd.example.com "Hello"`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, err := remote.ParseAddress(args[0])
+			if err != nil {
+				return err
+			}
+			logins, err := p.logins()
+			if err != nil {
+				return err
+			}
+			if token {
+				err = p.keepToken(logins, at)
+			} else {
+				err = logins.Login(cmd.Context(), at, func(do remote.Prompt) {
+					fmt.Fprintf(p.out, "Open %s\nand enter the code %s\n", do.URL, do.Code)
+				})
+			}
+			if err != nil {
+				return err
+			}
+			link, err := logins.Connect(cmd.Context(), at)
+			if err != nil {
+				return fmt.Errorf("the login was kept, but the daemon does not take it: %w", err)
+			}
+			fmt.Fprintf(p.out, "logged in to %s\n", at)
+			return link.Close()
+		},
+	}
+	cmd.Flags().BoolVar(&token, "token", false, "read an API token from standard input")
+	return cmd
+}
+
+// maxTokenInput is more than any token has.
+const maxTokenInput = 64 << 10
+
+func (p *program) keepToken(logins remote.Logins, at remote.Address) error {
+	text, err := bufio.NewReader(io.LimitReader(p.in, maxTokenInput)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("reading the token: %w", err)
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return errors.New("no token on standard input")
+	}
+	return logins.SetToken(at, text)
+}
+
+func (p *program) remoteLogoutCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "logout URL", Short: "Delete the login to a daemon from this machine", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			at, err := remote.ParseAddress(args[0])
+			if err != nil {
+				return err
+			}
+			logins, err := p.logins()
+			if err != nil {
+				return err
+			}
+			was, err := logins.Logout(at)
+			if err == nil && !was {
+				err = fmt.Errorf("there is no login to %s", at)
+			}
+			return err
+		},
+	}
+}
+
+func (p *program) remoteListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the daemons that there is a login to", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			logins, err := p.logins()
+			if err != nil {
+				return err
+			}
+			list, err := logins.List()
+			for _, at := range list {
+				fmt.Fprintln(p.out, at)
+			}
+			return err
+		},
+	}
+}
