@@ -2,8 +2,9 @@
 //
 // This API signs nothing and stores nothing. A model that thinks writes thinking among the content of its answer. A model that does not
 // thinks aloud before it calls tools: that text is the tool plan of the answer. Both are thinking here, and their State keeps the member
-// that they came in. An answer goes back as it came, because the vendor's guide appends it to the messages; the models that think refuse a
-// tool plan, so a plan is sent to them as thinking, and thinking to the others as the plan of the same calls (history.go).
+// that they came in. An answer goes back as it came, because the vendor's guide appends it to the messages (for models that think:
+// cohere-developer-experience, notebooks/guides/reasoning). A client reports that the models that think refuse a tool plan, so a plan is sent
+// to them as thinking, and thinking to the others as the plan of the same calls (history.go).
 //
 // Thinking is on unless the request says otherwise, and a budget limits it (control.go). Citations refer to results of tools. Those that name
 // an address become sources of the text: a result that is JSON with addresses is sent as documents, which the model can cite (result.go).
