@@ -102,12 +102,28 @@ func (k *Keyed) Stream(ctx context.Context, req *provider.Request) iter.Seq2[pro
 	}
 }
 
-// Models asks the host, if the adapter can.
+// Models asks the host, if the adapter can. It asks once more if a new token may help.
 func (k *Keyed) Models(ctx context.Context) ([]provider.Model, error) {
 	cred, err := k.source.Credential(ctx)
 	if err != nil {
 		return nil, err
 	}
+	list, err := k.list(ctx, cred)
+	if e, ok := errors.AsType[*provider.Error](err); !ok || e.Status != http.StatusUnauthorized {
+		return list, err
+	}
+	refused := err
+	switch cred, ok, err := k.source.Renew(ctx, cred.Key); {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, k.source.refuse(refused)
+	default:
+		return k.list(ctx, cred)
+	}
+}
+
+func (k *Keyed) list(ctx context.Context, cred Credential) ([]provider.Model, error) {
 	adapter, err := k.at(cred)
 	if err != nil {
 		return nil, err

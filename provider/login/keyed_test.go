@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -140,6 +141,59 @@ func TestKeyed(t *testing.T) {
 }
 
 // TestKeyedDirect: a login's token that is not exchanged cannot be renewed; a key by hand is not one of a login.
+// listing is an adapter whose host lists models.
+type listing struct{ adapter }
+
+func (l listing) Models(context.Context) ([]provider.Model, error) {
+	if err := l.refuses(l.key); err != nil {
+		return nil, err
+	}
+	return []provider.Model{{ID: "m"}}, nil
+}
+
+// A list that is refused is asked for once more with a new token, like a call. A refusal of that says what to do.
+func TestKeyedModels(t *testing.T) {
+	c := new(cloud)
+	source, _ := identified(t, c, "")
+	var ended []string
+	p, err := login.NewKeyed(source, func(c login.Credential) (provider.Provider, error) {
+		return listing{adapter{c.Key, func(key provider.Secret) error {
+			if slices.Contains(ended, key.Reveal()) {
+				return &provider.Error{Kind: provider.KindAuth, Status: 401, Message: "expired"}
+			}
+			return nil
+		}}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, over := range []string{"", "token-1", "token-2"} {
+		ended = append(ended, over)
+		if list, err := p.Models(t.Context()); err != nil || len(list) != 1 {
+			t.Errorf("after the end of %q: %v, %v", over, list, err)
+		}
+	}
+	if c.given != 3 {
+		t.Errorf("%d tokens were given, want 3", c.given)
+	}
+	ended = append(ended, "token-3", "token-4")
+	if _, err := p.Models(t.Context()); err == nil || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("all tokens ended: %v", err)
+	}
+	keyed, _ := identified(t, new(cloud), "key-1")
+	ended = append(ended, "key-1")
+	if p, err = login.NewKeyed(keyed, func(c login.Credential) (provider.Provider, error) {
+		return listing{adapter{c.Key, func(provider.Secret) error {
+			return &provider.Error{Kind: provider.KindAuth, Status: 401, Message: "wrong"}
+		}}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Models(t.Context()); err == nil || !strings.Contains(err.Error(), "set another one in P_KEY") {
+		t.Errorf("a refused key: %v", err)
+	}
+}
+
 func TestKeyedDirect(t *testing.T) {
 	keys := open(t, "")
 	source := login.NewSource(login.Config{Provider: "copilot", Keys: keys, Flow: &login.Copilot{Provider: "copilot"}})
