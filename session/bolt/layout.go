@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/bolt/page"
@@ -274,6 +273,9 @@ type piece struct {
 	text string
 }
 
+// offsetSize is the length of the offset at the end of the key of a piece.
+const offsetSize = 8
+
 func pieceKey(of rowKey, key []byte) []byte { return slices.Concat([]byte(of), key) }
 
 func readPiece(of rowKey, key, sealed []byte) (ref session.BlockRef, from int, text string, err error) {
@@ -281,11 +283,14 @@ func readPiece(of rowKey, key, sealed []byte) (ref session.BlockRef, from int, t
 	if err != nil {
 		return ref, 0, "", fmt.Errorf("%w: checkpoint: %w", session.ErrDamaged, err)
 	}
-	head, text, _ := strings.Cut(string(value), "\n")
-	if err := json.Unmarshal([]byte(head), &ref); err != nil {
+	if len(key) < offsetSize {
+		return ref, 0, "", fmt.Errorf("%w: checkpoint: its key is short", session.ErrDamaged)
+	}
+	head, rest, _ := bytes.Cut(value, []byte{'\n'})
+	if err := json.Unmarshal(head, &ref); err != nil {
 		return ref, 0, "", fmt.Errorf("%w: checkpoint: %w", session.ErrDamaged, err)
 	}
-	return ref, int(binary.BigEndian.Uint64(key[len(key)-8:])), text, nil
+	return ref, int(binary.BigEndian.Uint64(key[len(key)-offsetSize:])), string(rest), nil
 }
 
 // checksum is made with a table that comes with its first use.

@@ -249,11 +249,12 @@ func (p piece) store(tx *bbolt.Tx) error {
 	}
 	key := append([]byte(p.ref.Message), 0)
 	key = binary.BigEndian.AppendUint32(key, uint32(p.ref.Number))
-	key = binary.BigEndian.AppendUint64(key, uint64(p.from))
+	key = binary.BigEndian.AppendUint64(key, uint64(p.from)) // of offsetSize
 	return pieces.Put(key, seal(pieceKey(p.key, key), slices.Concat(head, []byte("\n"), []byte(p.text))))
 }
 
-// deleteGrowth removes the pieces of blocks that entries have ended.
+// deleteGrowth removes the pieces of blocks that entries have ended. A block may have thousands of pieces, and every append comes here, so
+// only the first piece of a block is read. The others have keys with the same beginning.
 func deleteGrowth(tx *bbolt.Tx, id rowKey, entries []session.Entry) error {
 	all := tx.Bucket(growthBucket)
 	pieces := all.Bucket([]byte(id))
@@ -261,27 +262,34 @@ func deleteGrowth(tx *bbolt.Tx, id rowKey, entries []session.Entry) error {
 		return nil
 	}
 	var ended [][]byte
-	left := 0
-	err := pieces.ForEach(func(key, sealed []byte) error {
+	left := false
+	c := pieces.Cursor()
+	for key, sealed := c.First(); key != nil; {
 		ref, _, _, err := readPiece(id, key, sealed)
-		if slices.ContainsFunc(entries, func(e session.Entry) bool { return e.Ends(ref) }) {
-			ended = append(ended, bytes.Clone(key))
-		} else {
-			left++
+		if err != nil {
+			return err
 		}
-		return err
-	})
-	if err != nil {
-		return err
+		ends := slices.ContainsFunc(entries, func(e session.Entry) bool { return e.Ends(ref) })
+		left = left || !ends
+		for block := blockOf(key); key != nil && bytes.Equal(blockOf(key), block); key, sealed = c.Next() {
+			if ends {
+				ended = append(ended, bytes.Clone(key))
+			}
+		}
 	}
-	if left == 0 {
+	if !left {
 		return all.DeleteBucket([]byte(id))
 	}
 	for _, key := range ended {
-		err = errors.Join(err, pieces.Delete(key))
+		if err := pieces.Delete(key); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
+
+// blockOf is the part of a piece's key that all pieces of the block share.
+func blockOf(key []byte) []byte { return key[:max(len(key)-offsetSize, 0)] }
 
 // readEpoch is the first epoch that is not reserved.
 func readEpoch(tx *bbolt.Tx) uint64 {
