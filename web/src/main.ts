@@ -30,7 +30,7 @@ import { SetupControl } from "./setup.js";
 import { showShortcuts } from "./shortcuts.js";
 import { applyTheme } from "./theme.js";
 import { Tidy } from "./tidy.js";
-import { access, forget, givenToken, logIn, onAccess, refused } from "./token.js";
+import { access, forget, givenToken, hideToken, logIn, onAccess, refused } from "./token.js";
 import type { Preview } from "./unfinished.js";
 import { UsageView } from "./usage.js";
 import type { Kept } from "./summary.js";
@@ -831,10 +831,17 @@ byId("unlock").addEventListener("submit", (event) => {
 async function start(): Promise<void> {
 	applyTheme();
 	wrapped();
+	window.addEventListener("hashchange", () => {
+		if (givenToken()) location.reload(); // somebody opened the printed address in this tab
+	});
 	const given = givenToken();
 	try {
-		if (given) await logIn(given);
+		if (given) {
+			await logIn(given);
+			hideToken();
+		}
 	} catch (error) {
+		if (!(error instanceof TypeError)) hideToken(); // the daemon refused it. fetch rejects with a TypeError if there was no answer
 		lock((error as Error).message);
 		return;
 	}

@@ -13,11 +13,14 @@ export function access(): { token?: string } | undefined {
 	return token === inCookie ? {} : { token };
 }
 
-/** The token in the page's address, where it does not stay. */
+/** The token in the page's address. */
 export function givenToken(): string | undefined {
-	const token = new URLSearchParams(location.hash.slice(1)).get("token");
-	if (token) history.replaceState(null, "", "#/");
-	return token ?? undefined;
+	return new URLSearchParams(location.hash.slice(1)).get("token") ?? undefined;
+}
+
+/** Removes the token from the page's address. Until the daemon has answered it stays there: a page that is loaded again needs it. */
+export function hideToken(): void {
+	history.replaceState(null, "", "#/");
 }
 
 /** Lets this browser in with a token. Rejects with the daemon's reason. */

@@ -44,6 +44,15 @@ test("a token can be pasted, also with its address; a wrong one is refused with 
 	await connected(page);
 	await page.reload();
 	await connected(page);
+
+	// The printed address, opened in the tab that is locked: the browser does not load the page again for another fragment.
+	await page.evaluate(() => localStorage.removeItem("thinkd.token"));
+	await page.goto(`${daemon.origin}/#/`);
+	await page.reload();
+	await page.locator("#locked").waitFor();
+	await page.evaluate((url) => (location.href = url) && undefined, daemon.url);
+	await connected(page);
+	assert.doesNotMatch(page.url(), /token/);
 	page.check(refusal);
 	await page.context().close();
 });
@@ -101,6 +110,20 @@ test("what is done while the page starts is not lost", async () => {
 	await page.locator("#hello").waitFor();
 	await page.locator("#in:enabled").waitFor();
 	assert.equal(await page.locator(".keylist").isVisible(), true, "the end of the start closes nothing");
+	page.check();
+	await context.close();
+});
+
+test("a page that is loaded again before the daemon has answered keeps its token", async () => {
+	const context = await chrome.newContext({ viewport: { width: 1280, height: 800 } });
+	let come;
+	const called = new Promise((resolve) => (come = resolve));
+	await context.route("**/readyz", () => come(), { times: 1 }); // and it never answers
+	const page = await open(chrome, daemon.url, { context });
+	await called;
+	await page.reload();
+	await connected(page);
+	assert.doesNotMatch(page.url(), /token/);
 	page.check();
 	await context.close();
 });
