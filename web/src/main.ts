@@ -176,8 +176,15 @@ class App {
 		this.controls();
 	}
 
+	/** Opens the first connection, and later ones sooner when the network is back or the person looks at the page again. */
+	connect(): Promise<void> {
+		window.addEventListener("online", () => this.client.retry());
+		document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.client.retry());
+		return this.client.open();
+	}
+
+	/** Shows what the address names. The calls in it wait for the first connection, however many attempts that takes. */
 	async begin(): Promise<void> {
-		await this.client.open();
 		await Promise.all([this.picker.load(), this.keys.count()]);
 		window.addEventListener("hashchange", () => {
 			closePopover();
@@ -851,11 +858,13 @@ async function start(): Promise<void> {
 		lock();
 		return;
 	}
-	new App(has).begin().catch(async () => {
+	const app = new App(has);
+	app.connect().catch(async () => {
 		if (!(await refused())) return; // the client keeps trying, and shows it
 		forget();
 		lock("This browser’s access is not valid any more.");
 	});
+	await app.begin();
 }
 
 void start();

@@ -113,6 +113,22 @@ test("a text that one tab still sends is no draft in another tab, until the firs
 	await second.context().close();
 });
 
+test("a page whose first connection fails works when the next one is open", async () => {
+	const page = await open(chrome, daemon.url);
+	await ask(page, "Before");
+	let tries = 0;
+	await page.routeWebSocket(/\/rpc$/, (socket) => {
+		if (tries++ === 0) socket.close({ code: 1011 });
+		else socket.connectToServer();
+	});
+	await page.reload();
+	await page.locator(".foot:visible").waitFor();
+	await ask(page, "After");
+	assert.equal(tries, 2);
+	page.check(/WebSocket connection|status of 426/); // the page asks whether its token is refused
+	await page.context().close();
+});
+
 test("a prompt that is sent while another session opens goes to that one", async () => {
 	const page = await open(chrome, cable.to(daemon.url));
 	await ask(page, "In the first");

@@ -45,7 +45,9 @@ const remembered = new Set<string>(["session/new", "session/fork", "session/prom
 /** A piece of the answer to a side question. */
 export type AskDelta = Notifications["ask_delta"];
 
-const greeting = 0; // the id of initialize; others count from 1
+// The ids of the client's own requests; others count from 1.
+const greeting = 0;
+const check = -1;
 
 /** connect opens the first connection, and rejects if that fails. Later the client reconnects until it is closed. */
 export async function connect(transport: Transport, settings: Settings = {}): Promise<Client> {
@@ -62,7 +64,10 @@ export class Client {
 	private nextId = 1;
 	private tries = 0;
 	private pauses: Result<"initialize">["reconnect"] = { min_ms: 125, max_ms: 250 }; // until the daemon sends its own
-	private timer: ReturnType<typeof setTimeout> | undefined;
+	private timer: ReturnType<typeof setTimeout> | undefined; // of the next attempt
+	private pulse: ReturnType<typeof setTimeout> | undefined; // of the next look at a silent connection
+	private heard = 0; // when the last message came, in Unix milliseconds
+	private unanswered = false; // a ping was sent after that
 	private readonly pending = new Map<number, Pending>();
 	private readonly sessions = new Map<string, Session>();
 	private readonly answers = new Map<string, (delta: AskDelta) => void>(); // of side questions, by ask_id
@@ -76,10 +81,11 @@ export class Client {
 	async open(): Promise<void> {
 		this.become({ is: "connecting" });
 		let opened: Line | undefined;
+		const current = () => !opened || this.line === opened; // what comes later from a connection that was given up does not count
 		try {
 			opened = await this.transport.open({
-				message: (text) => this.receive(text),
-				closed: (reason, final) => this.lost(reason, final),
+				message: (text) => current() && this.receive(text),
+				closed: (reason, final) => current() && this.lost(reason, final),
 			});
 		} catch (error) {
 			if (this.state.is !== "closed") this.wait((error as Error).message);
@@ -89,12 +95,15 @@ export class Client {
 			opened.close(); // close() was called while it opened
 			throw new ClosedError("the client was closed");
 		}
-		const unanswered = [...this.pending.values()];
+		const pending = [...this.pending.values()];
 		this.line = opened;
 		this.tries = 0;
+		this.heard = Date.now();
+		this.unanswered = false;
+		this.watch();
 		this.greet();
 		for (const session of this.sessions.values()) session.resume();
-		for (const p of unanswered) this.write(p.message);
+		for (const p of pending) this.write(p.message);
 		this.become({ is: "open" });
 	}
 
@@ -108,6 +117,7 @@ export class Client {
 	/** Closes the client. Turns continue in the daemon. */
 	close(reason = "the client was closed"): void {
 		clearTimeout(this.timer);
+		clearTimeout(this.pulse);
 		this.become({ is: "closed", reason });
 		this.line?.close();
 		this.line = undefined;
@@ -213,7 +223,28 @@ export class Client {
 		this.line?.send(message);
 	}
 
+	/** Looks after a connection that can be lost without a word. It ends with the connection. */
+	private watch(): void {
+		const { patience } = this.transport;
+		clearTimeout(this.pulse);
+		if (!patience || !this.line) return;
+		this.pulse = setTimeout(() => {
+			if (this.unanswered) {
+				this.line?.close();
+				this.lost(`no answer for ${patience / 1000} s`, false);
+				return;
+			}
+			if (Date.now() - this.heard >= patience) {
+				this.unanswered = true;
+				this.write(JSON.stringify({ jsonrpc: "2.0", id: check, method: "ping" }));
+			}
+			this.watch();
+		}, patience);
+	}
+
 	private receive(text: string): void {
+		this.heard = Date.now();
+		this.unanswered = false;
 		if (!text) return;
 		this.settings.onMessage?.(text, false);
 		const message = JSON.parse(text) as { id?: number; method?: string; params?: { session_id?: string }; result?: unknown; error?: Failure };
@@ -238,6 +269,7 @@ export class Client {
 
 	private lost(reason: string, final: boolean): void {
 		if (this.state.is === "closed") return;
+		clearTimeout(this.pulse);
 		this.line = undefined;
 		for (const [id, p] of this.pending) {
 			if (p.again) continue;

@@ -2,6 +2,11 @@
 export interface Transport {
 	/** Resolves when the connection is open. After that, the receiver gets its end exactly once. */
 	open(receiver: Receiver): Promise<Line>;
+	/**
+	 * A connection of this kind can be lost without a word, for example when a laptop changes its network. After so many milliseconds without
+	 * a message, the client sends a ping, and after as many without an answer it reconnects. Absent: an end is always noticed, as with pipes.
+	 */
+	readonly patience?: number;
 }
 
 /** A Line is a connection that carries whole JSON-RPC messages as text. */

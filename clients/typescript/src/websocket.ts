@@ -20,6 +20,12 @@ export function addressOf(page: string, secret?: string): Address {
 	return { url: url.href, token };
 }
 
+// How long a WebSocket may take to open, in milliseconds. A browser waits for minutes if a network swallows what it sends.
+const openTime = 20_000;
+
+// See Transport.patience. The daemon pings every 30 s, but a browser does not show that.
+const patience = 20_000;
+
 // Close codes of protocol.md after which the daemon refuses the same token again.
 const tokenReplaced = 4001;
 
@@ -39,6 +45,7 @@ export interface WebSocketLike {
  */
 export function webSocket(address: Address, WebSocketClass?: new (url: string, protocols: string[]) => WebSocketLike): Transport {
 	return {
+		patience,
 		open: (receiver) =>
 			new Promise((resolve, reject) => {
 				// A page cannot set headers, so the client offers the token as a subprotocol. The daemon selects the other one.
@@ -46,13 +53,20 @@ export function webSocket(address: Address, WebSocketClass?: new (url: string, p
 				if (!Class) throw new Error("there is no WebSocket here: pass the class of a package, such as ws");
 				const socket = new Class(address.url, ["thinkd.v1", ...(address.token ? [`thinkd.token.${address.token}`] : [])]);
 				let opened = false;
+				const late = setTimeout(() => {
+					socket.onopen = socket.onclose = null;
+					socket.close();
+					reject(new Error(`no answer for ${openTime / 1000} s`));
+				}, openTime);
 				socket.onopen = () => {
+					clearTimeout(late);
 					opened = true;
 					resolve({ send: (message) => socket.send(message), close: () => socket.close(1000) });
 				};
 				socket.onmessage = ({ data }) => receiver.message(data as string);
 				socket.onerror = () => {}; // onclose follows; the package ws throws without a listener
 				socket.onclose = ({ code, reason }) => {
+					clearTimeout(late);
 					const why = reason || `the connection ended (${code})`;
 					if (opened) receiver.closed(why, code === tokenReplaced);
 					else reject(new Error(why));
