@@ -820,6 +820,7 @@ function lock(why = ""): void {
 	for (const id of ["hello", "dock", "view", "banner", "menu-session", "find-here", "findbar", "raw-toggle", "meter", "grants", "menu"]) byId(id).hidden = true;
 	byId("turns").replaceChildren();
 	byId("side").inert = true;
+	byId("line-state").textContent = "No access";
 	byId("scroll").hidden = byId("locked").hidden = false;
 	byId("title").textContent = "thinkd";
 	document.title = "thinkd";

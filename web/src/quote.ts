@@ -84,9 +84,9 @@ export class QuoteLine {
 
 /** The figures of a quote: the prompt by parts, what it costs, and what it costs behind a summary. */
 export function figures({ prompt: p, cost, compact_first: c }: Pick<Quote, "prompt" | "cost" | "compact_first">): HTMLElement {
-	const names: Record<string, string> = { tools: "Tools", system: "System prompt", summary: "Summary", turns: "Turns", media: "Images and documents" };
+	const names: Record<string, string> = { tools: "Tools", system: "System prompt", summary: "Summary", turns: "Conversation", media: "Images and documents" };
 	const rows: [string, string][] = [];
-	for (const part of p?.parts ?? []) rows.push([names[part.part] ?? part.part, count(part.tokens)]);
+	for (const part of p?.parts ?? []) rows.push([`${names[part.part] ?? part.part}, tokens`, count(part.tokens)]);
 	if (p) {
 		rows.push(["Prompt, tokens", p.counted ? count(p.tokens) : `~${count(p.tokens)}`]);
 		rows.push(["Read from cache", known(p.read)], ["Written to cache", known(p.written)], ["At the usual price", known(p.paid)]);

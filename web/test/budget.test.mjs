@@ -58,7 +58,7 @@ test("an expensive prompt into a cold session: the quote, compact first, send, e
 	await parks(page, "Sure?");
 	const text = await drawn(card(page));
 	assert.match(text, /This prompt may cost up to \$[\d.]+/);
-	assert.match(text, /Turns\s+\d+[\s\S]*Prompt, tokens\s+~?\d+[\s\S]*Cost in 95 of 100 turns\s+\$[\d.]+ to \$[\d.]+[\s\S]*Compact first\s+\$/);
+	assert.match(text, /Conversation, tokens\s+\d+[\s\S]*Prompt, tokens\s+~?\d+[\s\S]*Cost in 95 of 100 turns\s+\$[\d.]+ to \$[\d.]+[\s\S]*Compact first\s+\$/);
 	await look(page, "budget-prompt");
 	await page.reload();
 	await card(page).waitFor();

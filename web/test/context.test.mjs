@@ -56,7 +56,7 @@ test("an expensive prompt says what it costs before it is sent", async () => {
 	assert.match(await drawn(line), /: \$[\d.]+( to \$[\d.]+)?\./);
 	await line.getByRole("button", { name: "Details" }).click();
 	const box = page.locator(".pop", { hasText: "What the next prompt costs" });
-	assert.match(await drawn(box), /Turns\s+[\d,]+[\s\S]*Likely cost of the turn\s+\$/);
+	assert.match(await drawn(box), /Conversation, tokens\s+[\d,]+[\s\S]*Likely cost of the turn\s+\$/);
 	await look(page, "quote");
 	await page.keyboard.press("Escape");
 	await page.fill("#in", "");

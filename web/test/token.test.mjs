@@ -26,6 +26,7 @@ test("a second tab and a bookmark work without the token, and logging out ends b
 	for (const page of [first, second]) {
 		await page.locator("#locked").waitFor();
 		assert.equal(await page.locator("#in").isVisible(), false, "no field swallows text");
+		assert.equal(await page.textContent("#line-state"), "No access");
 		assert.deepEqual(await page.evaluate(() => Object.keys(localStorage).filter((k) => k.endsWith("token"))), []);
 	}
 	await look(first, "locked");
