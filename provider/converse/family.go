@@ -56,6 +56,17 @@ func (f family) caches() bool { return f == claude || f == nova }
 // mixes reports whether a family takes a prompt beside results of tools. Others refuse both in one turn.
 func (f family) mixes() bool { return f == claude }
 
+// Members of requests that some models do not take, as refusals name them.
+const (
+	memberTemperature = "temperature"
+	memberTopP        = "topP"
+	memberStop        = "stopSequences"
+	memberAny         = "toolConfig.toolChoice.any"
+	memberTool        = "toolConfig.toolChoice.tool"
+	memberFormat      = "outputConfig"
+	memberTier        = "serviceTier"
+)
+
 // lacks reports whether a family refuses a member of requests. Users report it of Qwen (langgenius/dify-official-plugins#1767) and Grok
 // (NousResearch/hermes-agent#111438). Llama cannot be forced to call a tool (docs: API_runtime_ToolChoice).
 func (f family) lacks(member string) bool {

@@ -66,17 +66,6 @@ func tierOf(o provider.Options) *tier {
 	return nil
 }
 
-// Members of requests that some models do not take, as refusals name them.
-const (
-	memberTemperature = "temperature"
-	memberTopP        = "topP"
-	memberStop        = "stopSequences"
-	memberAny         = "toolConfig.toolChoice.any"
-	memberTool        = "toolConfig.toolChoice.tool"
-	memberFormat      = "outputConfig"
-	memberTier        = "serviceTier"
-)
-
 // settled are the options of a request in the form in which they are sent.
 type settled struct {
 	limits inference
