@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sse"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // grants are credentials of which each refusal makes new ones.
@@ -167,12 +168,13 @@ func (waiting) Scrub(text string) string     { return text }
 func TestAuthorizeEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why, w := errors.New("somebody pressed stop"), waiting{make(chan struct{})}
-	go func() {
+	done := testgo.Go(t, func() {
 		<-w.asked
 		cancel(why)
-	}()
+	})
 	c := exchange.NewCaller("messages", exchange.Config{Provider: "cloud", BaseURL: "https://llm.example.com", Authorizer: w, Client: &http.Client{Transport: &gate{}}})
 	if _, err := c.Post(ctx, "https://llm.example.com/call", http.Header{}, []byte("{}")); err != why {
 		t.Errorf("error %v, want %v", err, why)
 	}
+	<-done
 }

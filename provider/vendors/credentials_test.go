@@ -30,6 +30,7 @@ import (
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/sim/clouds"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 )
@@ -178,8 +179,8 @@ func googleProxy(t *testing.T, tokens, models http.Handler) string {
 			return
 		}
 		io.WriteString(from, "HTTP/1.1 200 Connection established\r\n\r\n")
-		go func() { io.Copy(to, begun); to.Close() }() // ends with the connection of the client
-		go func() { io.Copy(from, to); from.Close() }()
+		testgo.Go(t, func() { io.Copy(to, begun); to.Close() }) // ends with the connection of the client
+		testgo.Go(t, func() { io.Copy(from, to); from.Close() })
 	}))
 	ca := keep(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), 0o600)
 	return fmt.Sprintf("proxy = %q\nca_file = %q\n", outer, ca)

@@ -539,19 +539,21 @@ func (v *valve) sip() {
 	v.changed.Broadcast()
 }
 
-// sipEvery calls sip for a number of lines that another client has read. A door ends after 10 s in which its client took
-// nothing, so that a client that merely falls behind has to take something however slow the machine is.
-type sipEvery struct {
-	lines, seen int
-	sip         func()
-}
-
-func (s *sipEvery) Write(b []byte) (int, error) {
-	s.seen += bytes.Count(b, []byte("\n"))
-	for ; s.seen >= s.lines; s.seen -= s.lines {
-		s.sip()
-	}
-	return len(b), nil
+// sipping calls sip every 3 s until the test ends. A door ends after 10 s in which its client took nothing, so a client that only falls
+// behind has to take something in that time, however slow the machine is.
+func (v *valve) sipping(t *testing.T) {
+	testgo.Go(t, func() {
+		tick := time.NewTicker(3 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				v.sip()
+			case <-t.Context().Done():
+				return
+			}
+		}
+	})
 }
 
 // An editor that does not read what its door says holds up neither the daemon nor another editor.
@@ -562,7 +564,7 @@ func TestDoorsThatDoNotRead(t *testing.T) {
 	vendor.ScriptFunc(l.give)
 	data := proof.DataDir(t)
 	valves := [2]*valve{newValve(), newValve()}
-	reader := proof.StartCommand(t, proof.Command(t, env, "--data", data, "stdio"), &sipEvery{lines: 500, sip: valves[0].sip})
+	reader := proof.StartCommand(t, proof.Command(t, env, "--data", data, "stdio"))
 	id := reader.NewSession("model_id", proof.VendorModel)
 	var asleep [2]*proof.Process
 	for i := range asleep {
@@ -574,6 +576,7 @@ func TestDoorsThatDoNotRead(t *testing.T) {
 		valves[i].set(true)
 		asleep[i] = p
 	}
+	valves[0].sipping(t)
 	open := func(i int) { valves[i].set(false) }
 	t.Cleanup(func() { open(0); open(1) }) // before the processes are killed, which are read to their ends
 	began := time.Now()
