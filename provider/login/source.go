@@ -170,7 +170,7 @@ func (s *Source) remedy(from provider.KeySource) string {
 	case h.User != "":
 		return "set another one with auth/set_key"
 	default:
-		return "whoever set the key of your tenant sets another one with auth/set_key"
+		return "a user of your tenant who has the right `keys` sets another one with auth/set_key"
 	}
 	if s.HasLogin() {
 		run = "run `thinkd auth login " + s.config.Provider + "`"

@@ -56,7 +56,7 @@ func (l *follows) Unfollow(id session.ID) {
 	}
 }
 
-// Revoke ends what follows a session, if it can end on its own: the client is told, and nothing waits for it.
+// Revoke ends the subscriptions of a session that can end on their own. Their clients get a notification, and nothing waits for it.
 func (l *follows) Revoke(id session.ID) {
 	l.mu.Lock()
 	f := l.list[id]
