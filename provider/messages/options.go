@@ -2,7 +2,6 @@ package messages
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
@@ -110,12 +109,9 @@ func formatOf(req *provider.Request) (*format, []provider.Notice) {
 }
 
 // stripSampling takes out what the model's row says is refused, and names it. Where only thinking forbids it, top_p may
-// stay from 0.95 up (docs: extended-thinking). Since Opus 4.1, Claude refuses temperature and top_p together (open-webui/pipelines#546).
+// stay from 0.95 up (docs: extended-thinking).
 func (a *asked) stripSampling(req *provider.Request) []string {
 	if !req.RefusesSampling() {
-		if name := req.Model.Rules(); a.Temperature != nil && strings.Contains(name, "claude") && !strings.Contains(name, "claude-3") {
-			return exchange.StripSampling(nil, &a.TopP, nil)
-		}
 		return nil
 	}
 	topP := &a.TopP

@@ -161,24 +161,6 @@ func TestMaxTokens(t *testing.T) {
 	}
 }
 
-// Claude since Opus 4.1 gets temperature alone when both are asked for, and earlier models and models of others get both.
-func TestSamplingTogether(t *testing.T) {
-	for id, want := range map[string]bool{"claude-opus-4-1-20250805": false, "us.anthropic.claude-sonnet-4-5-20250929-v1:0": false, "claude-3-7-sonnet-20250219": true, "deepseek-v4-pro": true} {
-		a := &providertest.Host{Body: done}
-		model := row(provider.ControlBudget, provider.OffFull, provider.Off)
-		model.ID, model.Sampling = id, provider.SamplingNotInThinking
-		temperature, top := 0.3, 0.5
-		reply := providertest.Check(t, newAPI(a).Stream(t.Context(), &provider.Request{Model: model, Messages: said(),
-			Options: provider.Options{Temperature: &temperature, TopP: &top}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOff}}}))
-		if !gjson.GetBytes(a.Sent, "temperature").Exists() || gjson.GetBytes(a.Sent, "top_p").Exists() != want {
-			t.Errorf("%s: sent %s, want top_p: %v", id, a.Sent, want)
-		}
-		if (len(reply.Notices) == 0) != want {
-			t.Errorf("%s: notices %v", id, reply.Notices)
-		}
-	}
-}
-
 func TestSampling(t *testing.T) {
 	tests := []struct {
 		rule  provider.SamplingRule
