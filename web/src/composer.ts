@@ -64,6 +64,7 @@ export class Composer {
 	private reworded: { turn: string; form: HTMLFormElement } | undefined; // the pending prompt that is being edited
 	private allListed = false;
 	private sending = false;
+	private next: { how: How; place: string } | undefined; // to send when the text before has arrived, unless the person types on
 	private unsent = ""; // a text that the daemon takes long to acknowledge, as without a connection
 	private recalled: number | undefined; // index of the prompt in the field
 	private refused = false; // a file of the prompt is why it was not sent
@@ -72,7 +73,10 @@ export class Composer {
 
 	constructor(private readonly sender: Sender) {
 		this.input.addEventListener("keydown", (event) => this.key(event));
-		this.input.addEventListener("input", () => this.typed());
+		this.input.addEventListener("input", () => {
+			this.next = undefined;
+			this.typed();
+		});
 		this.sendButton.addEventListener("click", () => void this.send("queue"));
 		this.queueButton.addEventListener("click", () => void this.send("queue"));
 		this.steerButton.addEventListener("click", () => void this.send("steer"));
@@ -286,7 +290,11 @@ export class Composer {
 		const text = this.input.value.trim();
 		const aside = how === "ask" || how === "fork"; // these take no files: they stay for the next prompt
 		const files = aside ? [] : this.files.blocks();
-		if ((!text && files.length === 0) || this.sending) return;
+		if (!text && files.length === 0) return;
+		if (this.sending) {
+			this.next = { how, place: this.place };
+			return;
+		}
 		if (aside) this.fail("");
 		else if (!this.fits()) {
 			say(this.trouble.textContent ?? "");
@@ -299,8 +307,10 @@ export class Composer {
 		this.onWay(place, text || undefined);
 		const late = setTimeout(() => this.showUnsent(text), soon);
 		const restore = aside ? undefined : this.files.take();
+		let arrived = false;
 		try {
 			await this.sender.send(text, how, files);
+			arrived = true;
 		} catch (error) {
 			restore?.();
 			this.bring(text, place);
@@ -313,6 +323,9 @@ export class Composer {
 			this.showUnsent("");
 			this.draw();
 		}
+		const { next } = this;
+		this.next = undefined;
+		if (arrived && next?.place === this.place) await this.send(next.how);
 	}
 
 	private showUnsent(text: string): void {

@@ -20,6 +20,7 @@ export function givenToken(): string | undefined {
 
 /** Removes the token from the page's address. Until the daemon has answered it stays there: a page that is loaded again needs it. */
 export function hideToken(): void {
+	if (!givenToken()) return; // the person has gone elsewhere meanwhile
 	history.replaceState(null, "", "#/");
 }
 

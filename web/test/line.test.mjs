@@ -113,6 +113,25 @@ test("a text that one tab still sends is no draft in another tab, until the firs
 	await second.context().close();
 });
 
+test("Enter while a prompt is on its way sends the next one after it", async () => {
+	const page = await open(chrome, daemon.url);
+	const line = await between(page, "session/prompt");
+	await page.reload();
+	await ask(page, "Before");
+	const called = line.stop();
+	await page.fill("#in", "First");
+	await page.press("#in", "Enter");
+	await called;
+	await page.fill("#in", "Second");
+	await page.press("#in", "Enter");
+	assert.equal(await page.inputValue("#in"), "Second");
+	line.go();
+	await page.locator(".foot:visible").nth(2).waitFor();
+	assert.deepEqual((await said(page)).map((turn) => turn.said), ["Before", "First", "Second"]);
+	page.check();
+	await page.context().close();
+});
+
 test("a page whose first connection fails works when the next one is open", async () => {
 	const page = await open(chrome, daemon.url);
 	await ask(page, "Before");
