@@ -127,7 +127,7 @@ test("Enter while a prompt is on its way sends the next one after it", async () 
 	assert.equal(await page.inputValue("#in"), "Second");
 	line.go();
 	await page.locator(".foot:visible").nth(2).waitFor();
-	assert.deepEqual((await said(page)).map((turn) => turn.said), ["Before", "First", "Second"]);
+	assert.deepEqual((await said(page)).map((turn) => turn.said), ["You: Before", "You: First", "You: Second"]);
 	page.check();
 	await page.context().close();
 });
