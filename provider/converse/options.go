@@ -89,9 +89,6 @@ func settle(req *provider.Request, by family, f fields, tools int, name func(str
 		s.left = exchange.StripSampling(&s.limits.Temperature, &s.limits.TopP, &s.topK)
 	}
 	lacks := func(member string) bool { return by.lacks(member) || exchange.Withholds(req, wireAPI, member) }
-	if by == claude && s.limits.Temperature != nil && s.limits.TopP != nil && !strings.Contains(req.Model.Rules(), "claude-3") { // since 4.1 it refuses both together
-		s.limits.TopP, s.left = nil, append(s.left, "top_p")
-	}
 	leave := func(member, option string, there bool, remove func()) {
 		if there && lacks(member) {
 			remove()
@@ -136,7 +133,7 @@ var unsupported = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 // refused is the member that a refusal says the model does not take; empty: the request has none that it names.
 func (s settled) refused(text string) string {
-	if s.sends(memberTopP) && strings.Contains(text, "temperature") && strings.Contains(text, "cannot both be specified") { // Claude, since 4.5
+	if s.sends(memberTopP) && strings.Contains(text, "temperature") && strings.Contains(text, "cannot both be specified") { // Claude, since Opus 4.1
 		return memberTopP
 	}
 	m := unsupported().FindStringSubmatch(text)

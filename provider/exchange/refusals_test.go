@@ -182,6 +182,8 @@ func (r *refuser) request() *provider.Request {
 	case r.row.By == "chat/strip_opaque":
 		req.Messages = append(req.Messages, provider.Message{Role: provider.Assistant, Blocks: provider.Blocks{provider.Text{Text: "Read."}}},
 			provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "And?"}}})
+	case r.row.By == "messages/without:top_p@m":
+		req.Options.TopP = &temperature
 	case r.row.By == "messages/adaptive:m":
 		req.Decision.Control = provider.Control{Mode: provider.ModeBudget, Budget: 4096}
 	case r.row.ID == "provider-400-before-window":
@@ -275,8 +277,8 @@ func TestRefusalTable(t *testing.T) {
 			}
 		})
 	}
-	if len(rows) != 225 {
-		t.Errorf("%d refusals, want 225", len(rows))
+	if len(rows) != 226 {
+		t.Errorf("%d refusals, want 226", len(rows))
 	}
 	t.Logf("%d impossible, %d repaired, %d reported", counts[impossible], counts[repaired], counts[reported])
 }

@@ -16,7 +16,7 @@ var params = sync.OnceValue(func() []*regexp.Regexp {
 		regexp.MustCompile(`(?i)not permitted, field: '([a-z]\w*)'`),
 		regexp.MustCompile(`(?i)(?:body\.|^|'body', ')([a-z]\w*)(?:'\), 'msg': '|: )extra (?:fields|inputs) (?:are )?not permitted`),
 		regexp.MustCompile(`(?i)\binvalid (temperature|top_p|top_k)\b`),
-		regexp.MustCompile("(?i)[`'\"]?(temperature|top_p|top_k)[`'\"]? (?:is deprecated|may only be set|may not be set|is not supported|does not support)"),
+		regexp.MustCompile("(?i)[`'\"]?(temperature|top_p|top_k)[`'\"]? (?:cannot both be specified|is deprecated|may only be set|may not be set|is not supported|does not support)"),
 		regexp.MustCompile(`(?i)^(?:capierror: )?(?:\d+ )?(output_config\.effort|reasoning_effort|reasoning\.effort) "`),
 		regexp.MustCompile(`(?i)^(?:capierror: )?(?:\d+ )?(max_(?:completion_)?tokens)\b`),
 		regexp.MustCompile("(?i)(clear_thinking_\\d+)` strategy requires"),

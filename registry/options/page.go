@@ -21,6 +21,7 @@ var probes = []struct{ title, options string }{
 	{"limit", `{"max_output_tokens":1024}`},
 	{"temp.", `{"temperature":0.5}`},
 	{"top_p", `{"top_p":0.5}`},
+	{"temp., top_p", `{"temperature":0.5,"top_p":0.5}`},
 	{"top_k", `{"top_k":40}`},
 	{"stop", `{"stop":["END"]}`},
 	{"seed", `{"seed":7}`},
@@ -100,7 +101,8 @@ func probe(m provider.Model, level provider.Level, title, options string) provid
 	if withTools(title) && m.Tools {
 		tools = []string{"read"}
 	}
-	return Resolve(Sources{Turn: o}.Ask(), m, d, Request{Tools: tools}).Outcomes[0]
+	outcomes := Resolve(Sources{Turn: o}.Ask(), m, d, Request{Tools: tools}).Outcomes
+	return outcomes[len(outcomes)-1]
 }
 
 // sourcesOf adds the sources of all rules that apply to a row, and the options that no source confirms.
@@ -110,6 +112,11 @@ func sourcesOf(m provider.Model, sources, unverified map[string]bool) {
 			unverified["`"+name+"`"] = true
 		} else {
 			sources[a.source] = true
+		}
+	}
+	for _, r := range rules() {
+		if len(r.Together) > 0 && r.appliesTo(m) {
+			sources[r.Source] = true
 		}
 	}
 }
@@ -127,7 +134,7 @@ names the reason. Below each table are the sources, and the options whose rules 
 nobody has tried them at the vendor. "off:" is the answer while thinking is off, if it differs from the one at the default level.
 
 The columns: an answer by a schema, the same in a request with tools, JSON without a schema, ` + "`tool_choice` `required` and `none`, " +
-		"`parallel_tools` `false`, `max_output_tokens`, `temperature` 0.5, `top_p` 0.5, `top_k`, `stop`, `seed`, `verbosity`, `service_tier` `flex` and `priority`, `cache` `1h`, and `server_tools` with `web_search`, the same in a request with tools, `web_fetch` and `code_execution`" + `.
+		"`parallel_tools` `false`, `max_output_tokens`, `temperature` 0.5, `top_p` 0.5, the same `top_p` in a request with `temperature`, `top_k`, `stop`, `seed`, `verbosity`, `service_tier` `flex` and `priority`, `cache` `1h`, and `server_tools` with `web_search`, the same in a request with tools, `web_fetch` and `code_execution`" + `.
 `)
 	catalog := registry.Default()
 	for _, v := range registry.Vendors() {

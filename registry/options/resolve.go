@@ -94,7 +94,8 @@ func refused(why string) provider.OptionOutcome {
 	return provider.OptionOutcome{State: provider.OptionRefused, Why: why}
 }
 
-// decide is the outcome of one option. Those of the output come first in Options, because others depend on its form.
+// decide is the outcome of one option. Those of the output come first in Options, because others depend on its form, and temperature comes
+// before top_p: of two that exclude each other, the first one is sent.
 func (c *call) decide(name string, value json.RawMessage, asked provider.Options) provider.OptionOutcome {
 	a := c.accept(name)
 	switch name {
@@ -111,6 +112,11 @@ func (c *call) decide(name string, value json.RawMessage, asked provider.Options
 	}
 	if a.Refuse != "" && !(name == "output" && asked.Output == provider.OutputText) {
 		return refused(a.Refuse)
+	}
+	for other, why := range together(c.model, name) {
+		if c.effective[other] != nil {
+			return refused(why)
+		}
 	}
 	switch name {
 	case "output_schema":

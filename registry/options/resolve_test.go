@@ -31,7 +31,8 @@ func TestInterplay(t *testing.T) {
 	}{
 		{"anthropic", "claude-opus-5-5", provider.High, nil, `{"temperature":0.2,"top_p":0.9,"top_k":40}`, []string{"temperature refused ", "top_p refused ", "top_k refused "}},
 		{"anthropic", "claude-sonnet-4-6", provider.High, nil, `{"temperature":0.2,"top_p":0.9,"top_k":40}`, []string{"temperature refused ", "top_p adjusted 0.95", "top_k refused "}},
-		{"anthropic", "claude-sonnet-4-6", provider.Off, nil, `{"temperature":1.5,"top_p":0.9,"top_k":40}`, []string{"temperature adjusted 1", "top_p sent 0.9", "top_k sent 40"}},
+		{"anthropic", "claude-sonnet-4-6", provider.Off, nil, `{"temperature":1.5,"top_p":0.9,"top_k":40}`, []string{"temperature adjusted 1", "top_p refused ", "top_k sent 40"}},
+		{"anthropic", "claude-sonnet-4-6", provider.Off, nil, `{"top_p":0.9}`, []string{"top_p sent 0.9"}},
 		{"anthropic", "claude-opus-5-5", provider.High, []string{"read"}, `{"tool_choice":"required"}`, []string{`tool_choice adjusted "auto"`}},
 		{"anthropic", "claude-opus-5", provider.High, []string{"read"}, `{"tool_choice":"required","parallel_tools":false}`, []string{`tool_choice sent "required"`, "parallel_tools sent false"}},
 		{"anthropic", "claude-sonnet-4-5-20250929", provider.High, []string{"read"}, `{"tool_choice":"read"}`, []string{`tool_choice adjusted "auto"`}},
@@ -102,6 +103,30 @@ func TestInterplay(t *testing.T) {
 	}
 }
 
+// TestTogether: Claude since Opus 4.1 refuses temperature and top_p in one call, under every API and spelling of its id.
+func TestTogether(t *testing.T) {
+	for _, tt := range []struct {
+		provider, model string
+		refuses         bool
+	}{
+		{"anthropic", "claude-opus-4-1-20250805", true}, {"anthropic", "claude-haiku-4-5", true}, {"anthropic", "claude-opus-4-5-20251101", true},
+		{"copilot", "claude-sonnet-4.5", true}, {"bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", true}, {"vertex", "claude-opus-4-5@20251101", true},
+		{"openrouter", "anthropic/claude-haiku-4.5", true},
+		{"anthropic", "claude-3-7-sonnet-20250219", false}, {"anthropic", "claude-opus-4-20250514", false}, {"anthropic", "claude-sonnet-4-0", false},
+		{"bedrock", "us.anthropic.claude-3-7-sonnet-20250219-v1:0", false}, {"openrouter", "anthropic/claude-3.7-sonnet", false}, {"deepseek", "deepseek-v4-pro", false},
+	} {
+		m := registry.Default().Model(tt.provider, tt.model)
+		d, err := registry.Resolve(registry.Ask{Level: provider.Off, Source: provider.SourceTurn}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Resolve(Sources{Session: parsed(t, `{"top_p":0.9}`), Turn: parsed(t, `{"temperature":0.3}`)}.Ask(), m, d, Request{})
+		if len(got.Outcomes) != 2 || got.Effective.Temperature == nil || (got.Effective.TopP == nil) != tt.refuses || (got.Outcomes[1].Why == "") == tt.refuses {
+			t.Errorf("%s: %+v", m.Ref(), got.Outcomes)
+		}
+	}
+}
+
 // A place further down counts only for options that no place above states, and the form of an answer is one question.
 func TestSources(t *testing.T) {
 	asked := Sources{Turn: parsed(t, `{"output":"text","temperature":0.1}`), Session: parsed(t, `{"output_schema":{"schema":{"type":"object"}},"top_p":0.5,"stop":[]}`),
@@ -122,8 +147,15 @@ func TestSources(t *testing.T) {
 func TestRules(t *testing.T) {
 	names := provider.OptionNames()
 	for _, r := range rules() {
-		if r.Source == "" || r.AsOf == "" || len(r.Take) == 0 {
+		if r.Source == "" || r.AsOf == "" || len(r.Take)+len(r.Together) == 0 {
 			t.Errorf("%s %v %v: a rule without a source, a day or options", r.API, r.Dialects, r.Models)
+		}
+		for name, with := range r.Together {
+			for other, why := range with {
+				if slices.Index(names, other) < 0 || slices.Index(names, name) < slices.Index(names, other) || why == "" {
+					t.Errorf("%v: %s together with %s: %q", r.Models, name, other, why)
+				}
+			}
 		}
 		for name, a := range r.Take {
 			if !slices.Contains(names, name) {

@@ -14,12 +14,15 @@ import (
 
 // rule says what some models take. Of several rules for a model, the last one that names an option counts for it.
 type rule struct {
-	API      string             `json:"api"`
+	API      string             `json:"api"`      // empty: all
 	Dialects []string           `json:"dialects"` // empty: all of the API
 	Models   []string           `json:"models"`   // beginnings of ids, where a dot is a dash; empty: all
 	Source   string             `json:"source"`
 	AsOf     string             `json:"as_of"` // YYYY-MM-DD
 	Take     map[string]*accept `json:"take"`  // by the name of the option
+
+	// Together names options that are not taken in one call with another one, and why. An empty list ends an earlier rule.
+	Together map[string]map[string]string `json:"together"`
 
 	// Unverified names the options of Take that Source does not confirm: nobody has read a page about them or tried them.
 	Unverified []string `json:"unverified"`
@@ -69,6 +72,16 @@ var rules = sync.OnceValue(func() []rule {
 	return list
 })
 
+// together is why an option is not taken, by the name of another one that is sent in the same call.
+func together(m provider.Model, name string) (why map[string]string) {
+	for _, r := range rules() {
+		if with, ok := r.Together[name]; ok && r.appliesTo(m) {
+			why = with
+		}
+	}
+	return why
+}
+
 // takes is what a model takes, by the name of the option. An option that is missing has no parameter in its API.
 func takes(m provider.Model) map[string]*accept {
 	all := make(map[string]*accept)
@@ -83,7 +96,7 @@ func takes(m provider.Model) map[string]*accept {
 }
 
 func (r rule) appliesTo(m provider.Model) bool {
-	if r.API != m.API || len(r.Dialects) > 0 && !slices.Contains(r.Dialects, m.Dialect) {
+	if r.API != "" && r.API != m.API || len(r.Dialects) > 0 && !slices.Contains(r.Dialects, m.Dialect) {
 		return false
 	}
 	_, name := registry.Bare(strings.ToLower(m.Rules()))

@@ -33,6 +33,7 @@ type model struct {
 	turnwise bool   // takes a new effort in mid-conversation
 
 	modern    bool // takes no sampling parameters; the default of display is omitted
+	single    bool // refuses temperature and top_p together
 	noPrefill bool
 	noForce   bool // refuses tool_choice any and tool
 	narrates  bool // sends text between tool calls as thinking
@@ -111,16 +112,16 @@ var models = []model{
 	{id: "claude-opus-4-7", name: "Claude Opus 4.7", line: "opus", window: 1e6, output: 128_000, types: adaptiveOff, silent: true, efforts: effortsAll, effort: "high",
 		modern: true, noPrefill: true, keepsAll: true},
 	{id: "claude-sonnet-4-6", name: "Claude Sonnet 4.6", line: "sonnet", window: 1e6, output: 128_000, types: anyControl, silent: true, efforts: effortsNoX, effort: "high",
-		noPrefill: true, keepsAll: true},
+		noPrefill: true, keepsAll: true, single: true},
 	{id: "claude-opus-4-6", name: "Claude Opus 4.6", line: "opus", window: 1e6, output: 128_000, types: anyControl, silent: true, efforts: effortsNoX, effort: "high",
-		noPrefill: true, keepsAll: true},
+		noPrefill: true, keepsAll: true, single: true},
 	{id: "claude-mythos-preview", name: "Claude Mythos Preview", line: "mythos", lifecycle: "retired", window: 1e6, output: 128_000, types: []string{"adaptive", "enabled"},
 		efforts: effortsNoX, effort: "high", noPrefill: true, keepsAll: true},
 	{id: "claude-opus-4-5-20251101", alias: "claude-opus-4-5", name: "Claude Opus 4.5", line: "opus", created: "2025-11-01", window: 200_000, output: 64_000, types: manualOff, silent: true,
-		efforts: effortsThree, effort: "high", keepsAll: true},
-	{id: "claude-haiku-4-5-20251001", alias: "claude-haiku-4-5", name: "Claude Haiku 4.5", line: "haiku", created: "2025-10-01", window: 200_000, output: 64_000, types: manualOff, silent: true},
-	{id: "claude-sonnet-4-5-20250929", alias: "claude-sonnet-4-5", name: "Claude Sonnet 4.5", line: "sonnet", lifecycle: "deprecated", created: "2025-09-29", window: 200_000, output: 64_000, types: manualOff, silent: true},
-	{id: "claude-opus-4-1-20250805", alias: "claude-opus-4-1", name: "Claude Opus 4.1", line: "opus", lifecycle: "retired", created: "2025-08-05", window: 200_000, output: 32_000, types: manualOff, silent: true},
+		efforts: effortsThree, effort: "high", keepsAll: true, single: true},
+	{id: "claude-haiku-4-5-20251001", alias: "claude-haiku-4-5", name: "Claude Haiku 4.5", line: "haiku", created: "2025-10-01", window: 200_000, output: 64_000, types: manualOff, silent: true, single: true},
+	{id: "claude-sonnet-4-5-20250929", alias: "claude-sonnet-4-5", name: "Claude Sonnet 4.5", line: "sonnet", lifecycle: "deprecated", created: "2025-09-29", window: 200_000, output: 64_000, types: manualOff, silent: true, single: true},
+	{id: "claude-opus-4-1-20250805", alias: "claude-opus-4-1", name: "Claude Opus 4.1", line: "opus", lifecycle: "retired", created: "2025-08-05", window: 200_000, output: 32_000, types: manualOff, silent: true, single: true},
 	{id: "claude-opus-4-20250514", alias: "claude-opus-4-0", name: "Claude Opus 4", line: "opus", lifecycle: "retired", created: "2025-05-14", window: 200_000, output: 32_000, types: manualOff, silent: true},
 	{id: "claude-sonnet-4-20250514", alias: "claude-sonnet-4-0", name: "Claude Sonnet 4", line: "sonnet", lifecycle: "retired", created: "2025-05-14", window: 200_000, output: 64_000, types: manualOff, silent: true},
 	{id: "claude-3-7-sonnet-20250219", alias: "claude-3-7-sonnet-latest", name: "Claude Sonnet 3.7", line: "sonnet", lifecycle: "retired", created: "2025-02-19", window: 200_000, output: 64_000, types: manualOff, silent: true},

@@ -324,6 +324,8 @@ func (c *call) readSampling(f *strict.Object) error {
 		return invalid("`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.")
 	case thinking && hasTopK:
 		return invalid("`top_k` must be unset when thinking is enabled.")
+	case hasTemperature && hasTopP && c.model.single:
+		return invalid("`temperature` and `top_p` cannot both be specified for this model. Please use only one.")
 	}
 	return nil
 }

@@ -135,6 +135,7 @@ var rules = []rule{
 	{name: "temperature with thinking", keeps: obj{"model": "claude-opus-4-6", "temperature": 0.2}, breaks: obj{"model": "claude-opus-4-6", "temperature": 0.2, "thinking": simtest.Thinking("adaptive")}, says: "`temperature` may only be set to 1 when thinking is enabled"},
 	{name: "top_p with thinking", keeps: obj{"model": "claude-opus-4-6", "top_p": 0.95, "thinking": simtest.Thinking("adaptive")}, breaks: obj{"model": "claude-opus-4-6", "top_p": 0.94, "thinking": simtest.Thinking("adaptive")}, says: "0.95"},
 	{name: "top_k with thinking", keeps: obj{"model": "claude-sonnet-4-5", "top_k": 5}, breaks: obj{"model": "claude-sonnet-4-5", "top_k": 5, "thinking": simtest.Thinking("enabled", "budget_tokens", 1024)}, says: "top_k"},
+	{name: "temperature and top_p together", keeps: obj{"model": "claude-sonnet-4-5", "top_p": 0.9}, breaks: obj{"model": "claude-sonnet-4-5", "temperature": 0.2, "top_p": 0.9}, says: "cannot both be specified"},
 	{name: "range of temperature", keeps: obj{"model": "claude-sonnet-4-5", "temperature": 0}, breaks: obj{"model": "claude-sonnet-4-5", "temperature": 1.1}, says: "temperature: Input should be from 0 to 1"},
 
 	// Tools.
