@@ -59,7 +59,7 @@ func TestCatalogFile(t *testing.T) {
 				t.Errorf("%s/%s: API %q with the dialect %q; a row names both or neither", v.ID, row.ID, row.API, row.Dialect)
 			}
 			m := row.Model
-			m.Provider = v.ID
+			m.Provider, m.Known = v.ID, true
 			if err := check(m); err != nil {
 				t.Error(err)
 			}
@@ -363,7 +363,7 @@ func TestRowContradicts(t *testing.T) {
 	}{
 		{Row{Options: provider.Options{TopK: new(int)}}, `options.top_k: must be a whole number from 1`},
 		{Row{Options: provider.Options{ServiceTier: "gold"}}, `options.service_tier: is "gold", and must be one of auto, standard, flex, priority`},
-		{Row{}, `thinking.control: missing; it is one of effort, budget, toggle, always, none`},
+		{Row{Levels: levels("low")}, `thinking.control: missing; it is one of effort, budget, toggle, always, none`},
 		{Row{Control: "words"}, `thinking.control: "words" is not one of effort, budget, toggle, always, none`},
 		{Row{Control: "effort"}, `thinking.levels: the control effort needs at least one of minimal, low, medium, high, xhigh, max`},
 		{Row{Control: "effort", Levels: levels("off")}, `thinking.levels: the control effort needs at least one of minimal, low, medium, high, xhigh, max`},

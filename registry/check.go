@@ -60,6 +60,9 @@ func check(m provider.Model) error {
 			return bad("price", "%v", err)
 		}
 	}
+	if !m.Known {
+		return nil // nothing is assumed of its thinking
+	}
 	if err := checkLevels(m.Thinking, bad); err != nil {
 		return err
 	}

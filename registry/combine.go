@@ -95,8 +95,8 @@ func (s *stock) put(row Row) error {
 	if m.Thinking.Control == "" && s.live != nil && row.silent() {
 		return nil // the server's list has the rest
 	}
-	m = complete(m, row.Budgets)
-	if err := check(m); err != nil {
+	m, err := s.settle(m, row)
+	if err != nil {
 		return err
 	}
 	if i >= 0 {
@@ -105,6 +105,21 @@ func (s *stock) put(row Row) error {
 		s.rows = append(s.rows, m)
 	}
 	return nil
+}
+
+// settle completes and checks a row of the configuration. If nothing states how the model thinks, its family does, as for a model that a
+// list names. Without a family, nothing is assumed of the model's thinking, as for a model that no row names.
+func (s *stock) settle(m provider.Model, row Row) (provider.Model, error) {
+	if m.Thinking.Control == "" && row.silent() {
+		s.guess(&m)
+		m.Source = provider.FromFamily
+		if m.Known = m.Thinking.Control != ""; !m.Known {
+			m.Source, m.Name = provider.FromNobody, cmp.Or(m.Name, m.ID)
+			return m, check(m)
+		}
+	}
+	m = complete(m, row.Budgets)
+	return m, check(m)
 }
 
 // now returns a model by the server's current list, with the corrections of the configuration. It returns false for an

@@ -3,6 +3,7 @@ package registry
 import (
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,12 +27,12 @@ func TestFamilies(t *testing.T) {
 		if _, err := path.Match(f.Match, ""); err != nil || f.Match != strings.ToLower(f.Match) || strings.Contains(f.Match, "/") {
 			t.Errorf("pattern %q: %v", f.Match, err)
 		}
-		if err := check(complete(provider.Model{Provider: "p", ID: f.Match, Thinking: f.Thinking}, nil)); err != nil {
+		if err := check(complete(provider.Model{Provider: "p", ID: f.Match, Known: true, Thinking: f.Thinking}, nil)); err != nil {
 			t.Error(err)
 		}
 	}
 	for api, c := range file.APIs {
-		if err := check(complete(provider.Model{Provider: "p", ID: api, Thinking: c}, nil)); err != nil || !c.Thinks() {
+		if err := check(complete(provider.Model{Provider: "p", ID: api, Known: true, Thinking: c}, nil)); err != nil || !c.Thinks() {
 			t.Errorf("%s: %v", api, err)
 		}
 	}
@@ -213,8 +214,36 @@ func TestPlainForm(t *testing.T) {
 			t.Errorf("%s: budgets %v", tt.row.ID, m.Thinking.Budgets)
 		}
 	}
-	if _, err := New([]Provider{{ID: "p", API: "ollama", Rows: []Row{{ID: "m", NumCtx: 8}}}}); err == nil {
-		t.Error("a row that says nothing of thinking is taken where no server tells the rest")
+}
+
+// TestSilentRow: a row that states nothing of thinking follows the model's family. Without one nothing is assumed, and the other members
+// of the row apply.
+func TestSilentRow(t *testing.T) {
+	for _, tt := range []struct {
+		vendor, id, levels string
+		source             provider.RowSource
+	}{
+		{"anthropic", "claude-opus-9", "effort low medium high* max", provider.FromFamily},
+		{"", "deepseek/deepseek-r1-0528", "always on*", provider.FromFamily},
+		{"", "muse-2", levelsOf(provider.Model{}), provider.FromNobody},
+	} {
+		c, err := New([]Provider{{ID: "p", Vendor: tt.vendor, API: "chat", Rows: []Row{{ID: tt.id, Window: 4000, Price: &provider.Price{Rates: provider.Rates{Input: 1, Output: 2}}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := c.Model("p", tt.id)
+		if levelsOf(m) != tt.levels || m.Source != tt.source || m.Known != (tt.source == provider.FromFamily) {
+			t.Errorf("%s: %s (%s), want %s (%s)", tt.id, levelsOf(m), m.Source, tt.levels, tt.source)
+		}
+		if m.Window != 4000 || m.Price == nil || m.Facts.Limits.Source != "config" || m.Name != tt.id {
+			t.Errorf("%s: %+v", tt.id, m)
+		}
+		if list := c.ModelsOf("p"); !slices.ContainsFunc(list, func(one provider.Model) bool { return one.ID == tt.id }) {
+			t.Errorf("%s is not listed", tt.id)
+		}
+	}
+	if _, err := New([]Provider{{ID: "p", API: "chat", Rows: []Row{{ID: "muse-2", Window: -1}}}}); err == nil {
+		t.Error("a window below 0 is taken")
 	}
 }
 
