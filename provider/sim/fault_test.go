@@ -453,6 +453,21 @@ func TestMarkerAfterAnUnansweredPrompt(t *testing.T) {
 	}
 }
 
+// TestMarkersInARecord: the record of a conversation, as a client sends it for a summary, has the markers of its prompts. They were for the
+// answers to those, and one may be cut off.
+func TestMarkersInARecord(t *testing.T) {
+	s := sim.New(sim.Config{})
+	for _, record := range []string{
+		"[user]\nFirst. [[sim: text=3]]\n\n[assistant]\nA.\n\n[user, pinned]\nSecond. [[sim: fault=overloaded]]\n\n[assistant]\nB.",
+		"[The beginning was cut.]\n\n[assistant]\nA.\n\n[user]\nSecond. [[sim: thinking=3",
+	} {
+		got := simtest.Create(t, s, simtest.Header(), obj{"messages": arr{simtest.Say("user", record)}})
+		if got.Status != 200 || strings.Contains(string(got.Body), "[[sim:") || len(got.Body) < 200 {
+			t.Errorf("%q: %d %s", record, got.Status, got.Body)
+		}
+	}
+}
+
 func TestMarkerGrammar(t *testing.T) {
 	s := sim.New(sim.Config{})
 	for words, says := range map[string]string{

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/thinkd/thinkd/provider/sim/portable"
@@ -201,19 +203,28 @@ func splitMarker(prompt string, at int) (list []string, end int, err error) {
 	}
 }
 
+// record matches the heading of a turn in the record of a conversation, which a client sends to have it summarised.
+var record = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\[(?:user|assistant)(?:, pinned)?\]$`) })
+
+// quotedMarker matches a marker in a record, which may be cut off.
+var quotedMarker = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\[\[sim:.*?(?:\]\]|$)`) })
+
 // LastMarked returns the latest of several prompts in one message, by their markers. Clients join prompts that have no answer if
 // the template of a host demands that roles alternate.
 func LastMarked(text string) string {
 	list, err := runs(text)
-	if err != nil || len(list) < 2 {
+	if err != nil || len(list) < 2 || record().MatchString(text) {
 		return text
 	}
 	return strings.TrimSpace(text[list[len(list)-2].end:])
 }
 
 // markers splits a prompt into the answers that its markers request, and the rest. The answers are the steps of one turn. The
-// error for a wrong word lists the valid ones.
+// error for a wrong word lists the valid ones. Markers in the record of a conversation requested the answers in that record.
 func markers(prompt string) (steps []Answer, rest string, err error) {
+	if record().MatchString(prompt) {
+		return nil, quotedMarker().ReplaceAllString(prompt, ""), nil
+	}
 	list, err := runs(prompt)
 	switch {
 	case err != nil:
