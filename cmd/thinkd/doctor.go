@@ -9,14 +9,14 @@ import (
 )
 
 func (p *program) doctorCommand() *cobra.Command {
-	var check, compact, asJSON bool
+	var check, compact, asJSON, all bool
 	var providerName string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check config, keys and store, and list what is protected",
+		Short: "Check config, keys and store, and say what is protected",
 		Long: `Check the config, list the available keys, and read every page, record and entry of
-the store. List what is protected from models and tools on this machine, and what is
-not. A store in use is skipped; with --check, a copy of it is checked. A damaged store is
+the store. Say what is protected from models and tools on this machine, and what is not; -v
+and --json list each protected place. A store in use is skipped; with --check, a copy of it is checked. A damaged store is
 never changed.
 
 With --provider NAME, call a model of that provider and say where the call fails: DNS, the
@@ -28,7 +28,7 @@ With --json, print {"ok": BOOL, "findings": [{"state": "bad", "note" or "ok", "w
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var findings []doctor.Finding
-			d := &doctor.Doctor{Options: p.options}
+			d := &doctor.Doctor{Options: p.options, All: all || asJSON}
 			d.Found = func(f doctor.Finding) { findings = append(findings, f) }
 			well, err := true, error(nil)
 			switch {
@@ -56,6 +56,7 @@ With --json, print {"ok": BOOL, "findings": [{"state": "bad", "note" or "ok", "w
 	cmd.Flags().BoolVar(&check, "check", false, "check the store also while a daemon uses it; needs disk space for a copy")
 	cmd.Flags().BoolVar(&compact, "compact", false, "rewrite the store without its free space and what was deleted; needs disk space for two stores")
 	cmd.Flags().StringVar(&providerName, "provider", "", "call this `provider`, or PROVIDER/MODEL, and say where the call fails")
+	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "list each protected place")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object with all findings")
 	cmd.MarkFlagsMutuallyExclusive("check", "compact", "provider")
 	cmd.MarkFlagsMutuallyExclusive("json", "compact")

@@ -123,7 +123,7 @@ var allowed = map[string][]string{
 	"cmd/thinkd/daemon": {"agent", "agent/aside", "agent/instructions", "agent/recall", "agent/retention", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/mcplogin", "agent/tool/process", "agent/tool/sandbox", "agent/tool/toolhost",
 		"cmd/thinkd/config", "cmd/thinkd/daemon/systemd", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/durable", "provider/login",
 		"provider/vault", "provider/vendors", "registry", "rpc", "rpc/acp", "rpc/conn", "rpc/door", "rpc/service", "session", "session/blob", "session/bolt", "session/ephemeral", "session/share", "cmd/thinkd/users", "cmd/thinkd/usersocket", "agent/gate", "rpc/audit", "rpc/auth", "rpc/dispatch"},
-	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "cmd/thinkd/printable", "provider", "provider/login", "provider/vendors", "rpc", "rpc/door", "session/bolt"},
+	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/guard", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "cmd/thinkd/printable", "provider", "provider/login", "provider/vendors", "rpc", "rpc/door", "session/bolt"},
 	"cmd/thinkd/completion":     {"cmd/thinkd/daemon", "cmd/thinkd/printable"},
 	"cmd/thinkd/files":          {"agent/tool/approval", "agent/tool/gitignore", "agent/tool/guard", "provider", "provider/mediatype"},
 	"cmd/thinkd/conformance":    {},

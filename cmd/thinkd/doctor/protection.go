@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/agent/tool/approval"
+	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 )
@@ -19,29 +20,7 @@ func (d *Doctor) protection() {
 	if err != nil {
 		dir = ""
 	}
-	for _, kind := range []struct {
-		danger approval.Danger
-		text   string
-	}{
-		{approval.Protected, "file tools are refused for"},
-		{approval.Secret, "each call of a file tool needs approval for"},
-		{approval.Program, "a change needs approval also in tool mode edit:"},
-	} {
-		paths := make(map[string][]string)
-		var abouts []string
-		for _, place := range d.Options.Guard(c, dir).Places() {
-			if place.Danger != kind.danger {
-				continue
-			}
-			if paths[place.About] == nil {
-				abouts = append(abouts, place.About)
-			}
-			paths[place.About] = append(paths[place.About], place.Path)
-		}
-		for _, about := range abouts {
-			d.Add("files", nil, fmt.Sprintf("%s %s (%s)", kind.text, strings.Join(paths[about], ", "), about))
-		}
-	}
+	d.places(d.Options.Guard(c, dir).Places())
 	if len(c.Tools.Files.Open) > 0 {
 		d.Note("files", "no approval is needed for "+strings.Join(c.Tools.Files.Open, ", ")+" (tools.files.open)")
 	}
@@ -61,6 +40,46 @@ func (d *Doctor) protection() {
 	}
 	d.sandbox(d.Options.Sandbox(c))
 	d.Note("mcp servers", "they can read and change everything that your user can")
+}
+
+// dangers are the kinds of protected places, each with the rule for it.
+var dangers = []struct {
+	danger approval.Danger
+	rule   string
+}{
+	{approval.Protected, "file tools are refused for"},
+	{approval.Secret, "each call of a file tool needs approval for"},
+	{approval.Program, "a change needs approval also in tool mode edit:"},
+}
+
+// places lists the protected places by what they are, or counts them in one finding.
+func (d *Doctor) places(list []guard.Place) {
+	var counts []string
+	for _, kind := range dangers {
+		paths := make(map[string][]string)
+		var abouts []string
+		n := 0
+		for _, place := range list {
+			if place.Danger != kind.danger {
+				continue
+			}
+			if n++; paths[place.About] == nil {
+				abouts = append(abouts, place.About)
+			}
+			paths[place.About] = append(paths[place.About], place.Path)
+		}
+		if n > 0 {
+			counts = append(counts, fmt.Sprintf("%s %d places", kind.rule, n))
+		}
+		for _, about := range abouts {
+			if d.All {
+				d.Add("files", nil, fmt.Sprintf("%s %s (%s)", kind.rule, strings.Join(paths[about], ", "), about))
+			}
+		}
+	}
+	if !d.All && len(counts) > 0 {
+		d.Add("files", nil, strings.Join(counts, "; ")+"; `thinkd doctor -v` lists them")
+	}
 }
 
 func (d *Doctor) sandbox(box sandbox.Sandbox) {

@@ -16,6 +16,7 @@ import (
 type Doctor struct {
 	Report
 	Options daemon.Options
+	All     bool // lists each protected place, where the findings otherwise count them
 }
 
 // A Report makes findings. Found gets each as soon as it is made: it prints the finding, or keeps it for [ProblemsFirst].
