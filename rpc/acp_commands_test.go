@@ -156,7 +156,7 @@ func TestACPServerTrouble(t *testing.T) {
 		}
 		n := 0
 		for _, m := range d.got() {
-			if u := m.Get("params.update"); u.Get("title").String() == "MCP server cannot be reached" {
+			if u := m.Get("params.update"); u.Get("title").String() == "Tools of an MCP server are missing" {
 				n++
 				if u.Get("status").String() != "failed" || !strings.Contains(u.Get("content.0.content.text").String(), "shelf") {
 					t.Errorf("%s", u)

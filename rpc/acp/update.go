@@ -221,7 +221,7 @@ const noticeTools = "tools_missing"
 // what comes before one.
 func (th *thread) showTroubles(ctx context.Context, u *feed.Update) error {
 	for i, text := range th.troubles {
-		err := th.send(ctx, u, update{Kind: "tool_call", Call: fmt.Sprintf("%s.trouble.%d", u.Turn, i), Title: "MCP server cannot be reached", ToolKind: "other",
+		err := th.send(ctx, u, update{Kind: "tool_call", Call: fmt.Sprintf("%s.trouble.%d", u.Turn, i), Title: "Tools of an MCP server are missing", ToolKind: "other",
 			Status: "failed", Content: blocks.Text(text)})
 		if err != nil {
 			return err
