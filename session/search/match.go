@@ -3,7 +3,10 @@ package search
 import (
 	"bytes"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -115,10 +118,15 @@ const (
 	trailing = 180 // behind it
 )
 
-// excerpt is a line from a text around a match, and the places of all matches in it, which are places in the excerpt.
-func excerpt(text string, matches []span) (line string, places []span) {
+// excerpt is a line from a text around a match, and the places of all matches in it, which are places in the excerpt. From Markdown it
+// leaves out the marks of bold text, except in a match.
+func excerpt(text string, matches []span, markdown bool) (line string, places []span) {
 	first := matches[0]
 	from, upto := wordAfter(text, first.start-leading, first.start), wordBefore(text, first.end+trailing, first.end)
+	var marks []int
+	if markdown {
+		marks = boldMarks(text, from, upto, matches)
+	}
 	var b strings.Builder
 	if from > 0 {
 		b.WriteString("…")
@@ -130,6 +138,10 @@ func excerpt(text string, matches []span) (line string, places []span) {
 		}
 		if len(matches) > 0 && i == matches[0].start && matches[0].end <= upto {
 			places = append(places, span{start: b.Len()})
+		}
+		if len(marks) > 0 && marks[0] == i {
+			i, marks = i+2, marks[1:]
+			continue
 		}
 		_, n := next(text[i:])
 		if r, _ := utf8.DecodeRuneInString(text[i:]); unicode.IsSpace(r) {
@@ -146,6 +158,36 @@ func excerpt(text string, matches []span) (line string, places []span) {
 		b.WriteString("…")
 	}
 	return b.String(), places
+}
+
+// boldText matches bold text in a line of Markdown. Two stars between letters or digits are a sign of a program.
+var boldText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[^\pL\pN*` + "`" + `])(\*\*)[^\s*](?:[^*\n` + "`" + `]*[^\s*` + "`" + `])?(\*\*)(?:$|[^\pL\pN*` + "`" + `])`)
+})
+
+// boldMost is how far bold text may reach out of an excerpt, in bytes.
+const boldMost = 200
+
+// boldMarks returns the places of the marks around bold text in a part of a text, without those that a match has.
+func boldMarks(text string, from, upto int, matches []span) (marks []int) {
+	around := max(0, from-boldMost)
+	near := text[around:min(len(text), upto+boldMost)]
+	for at := 0; ; {
+		found := boldText().FindStringSubmatchIndex(near[at:])
+		if found == nil {
+			return marks
+		}
+		pair := []int{around + at + found[2], around + at + found[4]}
+		matched := slices.ContainsFunc(matches, func(m span) bool {
+			return m.start < pair[0]+2 && pair[0] < m.end || m.start < pair[1]+2 && pair[1] < m.end
+		})
+		for _, start := range pair {
+			if !matched && from <= start && start+2 <= upto {
+				marks = append(marks, start)
+			}
+		}
+		at += found[5] // what follows the text may stand before the next one
+	}
 }
 
 // wordAfter is the first beginning of a word from a place on, or limit if there is none before it.

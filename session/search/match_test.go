@@ -59,10 +59,14 @@ func TestExcerpt(t *testing.T) {
 		{"bucket", long + "the bucket " + long, "…one two one two one two one two one two one two one two the [bucket] one two one two one two one two one two one two one two one two one two one two one two one two one two one two one two one two one two one two one two one two one two one two one…"},
 		{"bucket", strings.Repeat("日", 100) + "bucket" + strings.Repeat("本", 100), "…" + strings.Repeat("日", 20) + "[bucket]" + strings.Repeat("本", 60) + "…"},
 		{"a b", "a\nb", "[a b]"},
+		{"bucket", "- **The bucket**: use `**kwargs` and 2**3 or 4**5 in a **small bucket**.", "- The [bucket]: use `**kwargs` and 2**3 or 4**5 in a small [bucket]."},
+		{"small** b", "A **small** bucket, **cold**", "A **[small** b]ucket, cold"},
+		{"bucket", "f(**bucket) **bucket", "f(**[bucket]) **[bucket]"},
+		{"bucket", strings.Repeat("日", 22) + " **" + strings.Repeat("日", 20) + "bucket**", "…" + strings.Repeat("日", 20) + "[bucket]"},
 	} {
 		m, _ := newMatcher(tc.pattern)
 		places, _ := m.find(tc.text, 100)
-		line, places := excerpt(tc.text, places)
+		line, places := excerpt(tc.text, places, true)
 		if got := bracketed(line, places); got != tc.want {
 			t.Errorf("%q:\n%q\nwant\n%q", tc.pattern, got, tc.want)
 		}
@@ -71,7 +75,7 @@ func TestExcerpt(t *testing.T) {
 
 // Every match, and every match in an excerpt, is the text that was searched for.
 func TestPlacesAreMatches(t *testing.T) {
-	letters := rapid.SampledFrom([]rune("aAbB \n\t\u212akßẞéÉ日\u00a0"))
+	letters := rapid.SampledFrom([]rune("aAbB **\n\t\u212akßẞéÉ日\u00a0"))
 	rapid.Check(t, func(r *rapid.T) {
 		text := rapid.StringOfN(letters, 0, 400, -1).Draw(r, "text")
 		pattern := rapid.StringOfN(letters, 1, 3, -1).Draw(r, "pattern")
@@ -97,7 +101,7 @@ func TestPlacesAreMatches(t *testing.T) {
 		if total == 0 {
 			return
 		}
-		line, shown := excerpt(text, places)
+		line, shown := excerpt(text, places, rapid.Bool().Draw(r, "markdown"))
 		check(line, shown)
 		if len(shown) == 0 || !utf8.ValidString(line) || strings.ContainsAny(line, "\n\t") || len(line) > leading+trailing+len("……")+4*MaxText {
 			r.Fatalf("%d matches in %q", len(shown), line)

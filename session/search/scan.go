@@ -240,7 +240,7 @@ func (s *scan) look(f *Found, t text) {
 	if s.q.Session == "" && len(f.Excerpts) >= s.excerpts {
 		return
 	}
-	line, places := excerpt(t.text, matches)
+	line, places := excerpt(t.text, matches, t.place == InAnswer || t.place == InThought)
 	x := Excerpt{In: t.place, Message: t.message, Block: t.block, Text: line, Matches: make([]Match, 0, len(places)), hits: hits}
 	for _, p := range places {
 		x.Matches = append(x.Matches, Match{p.start, p.end})
