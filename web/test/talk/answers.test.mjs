@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { ask, browser, drawn, hold, look, open, serve, shot, vendor } from "./harness.mjs";
+import { ask, browser, drawn, hold, look, open, serve, shot, vendor } from "../harness.mjs";
 
 let chrome;
 let daemon;

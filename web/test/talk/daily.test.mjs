@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, test } from "node:test";
 
-import { ask, browser, drawn, folder, look, open, serve, vendor } from "./harness.mjs";
+import { ask, browser, drawn, folder, look, open, serve, vendor } from "../harness.mjs";
 
 let chrome;
 let daemon;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { accessible, ask, browser, drawn, look, open, said, serve, shot } from "./harness.mjs";
+import { accessible, ask, browser, drawn, look, open, said, serve, shot } from "../harness.mjs";
 
 let chrome;
 let daemon;

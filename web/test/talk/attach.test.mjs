@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { browser, look, open, serve, vendor } from "./harness.mjs";
+import { browser, look, open, serve, vendor } from "../harness.mjs";
 
 let chrome;
 let daemon;

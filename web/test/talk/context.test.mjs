@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { before, test } from "node:test";
 
-import { ask, browser, drawn, look, open, serve, vendor } from "./harness.mjs";
+import { ask, browser, drawn, look, open, serve, vendor } from "../harness.mjs";
 
 let chrome;
 let daemon;

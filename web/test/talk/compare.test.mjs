@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { before, test } from "node:test";
 
-import { ask, browser, drawn, look, open, said, serve, vendor } from "./harness.mjs";
+import { ask, browser, drawn, look, open, said, serve, vendor } from "../harness.mjs";
 
 let chrome;
 let daemon;
