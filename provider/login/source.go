@@ -78,9 +78,11 @@ func (s *Source) Close() {
 	s.stop()
 }
 
-// namesVariable reports whether the key of the file is only the name of the variable that should have it. A person has edited the file.
-func (s *Source) namesVariable(g Grant) bool {
-	return !g.ByLogin && provider.NamesVariable(strings.TrimSpace(g.Token.Reveal()), s.config.EnvVar)
+func (s *Source) namesVariable(g Grant) bool { return NamesVariable(g, s.config.EnvVar) }
+
+// NamesVariable reports whether the key of the file is only the name of the variable that should have it. A person has edited the file.
+func NamesVariable(g Grant, variable string) bool {
+	return !g.ByLogin && provider.NamesVariable(strings.TrimSpace(g.Token.Reveal()), variable)
 }
 
 // grant returns the current grant: that of the holder. Without a holder it is the key in the environment, or otherwise that of the file,

@@ -39,6 +39,9 @@ func (d *Doctor) checkConfig() bool {
 				state += "; that name is deprecated, set " + pc.KeyEnvNow
 			}
 		case !pc.NeedsKey():
+		case keys != nil && login.NamesVariable(keys.Grant(pc.ID), pc.KeyEnv):
+			missing = append(missing, pc.ID+" (the key in "+daemon.KeysName+" is the name "+pc.KeyEnv+")")
+			continue
 		case keys != nil && !keys.Grant(pc.ID).IsZero():
 			state = "key or login in " + daemon.KeysName
 		case pc.KeyEnv != "":
