@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/thinkd/thinkd/rpc/acp"
 	"github.com/thinkd/thinkd/rpc/auth"
@@ -30,8 +31,13 @@ func newServer(config Config, methods []method.Method[*client]) *Server {
 	for _, m := range slices.Concat(localMethods(), userMethods()) {
 		s.private[m.Name] = m
 	}
-	s.editors = acp.NewServer(acp.Config{Config: &s.config.Config, Version: config.Version, Encoder: s.out, Logout: s.logout})
+	s.editors = acp.NewServer(acp.Config{Config: &s.config.Config, Version: config.Version, Encoder: s.out, Logout: s.logout, Login: s.editorLogin})
 	return s
+}
+
+// editorLogin is the daemon's login as editors have it.
+func (s *Server) editorLogin(ctx context.Context, id string, show func(url, code string, expires time.Duration)) error {
+	return s.config.Login(ctx, id, func(p LoginPrompt) { show(p.URL, p.Code, p.Expires) })
 }
 
 // sharerOf is nil if nothing is shared.

@@ -6,37 +6,8 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 )
-
-// authMethod is a way to log in that the editor offers.
-type authMethod struct {
-	ID          string   `json:"id"`
-	Type        string   `json:"type"`
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Args        []string `json:"args"` // for the command that the editor runs, in a terminal
-}
-
-// authMethods are for editors that can run thinkd in a terminal. Others get none: a key would pass through the editor, and some editors
-// log in with the first method unasked.
-func authMethods(can clientCapabilities) []authMethod {
-	if !can.Auth.Terminal {
-		return []authMethod{}
-	}
-	return []authMethod{{ID: "thinkd", Type: "terminal", Name: "Keys and logins",
-		Description: "Enter the key of a model provider, or log in to ChatGPT or GitHub Copilot", Args: []string{"--login"}}}
-}
-
-type authenticateParams struct {
-	Method string `json:"methodId"`
-}
-
-// authenticate refuses: the only method is one that the editor runs itself.
-func authenticate(_ context.Context, _ *Editor, p authenticateParams) (method.Nothing, error) {
-	return method.Nothing{}, conn.InvalidParams("methodId", "%q is not a method of authenticate: run `thinkd acp --login`, or `thinkd auth set PROVIDER`, in a terminal", p.Method)
-}
 
 // logout removes all keys and logins that the daemon has stored for providers: ACP names no account. A model call that runs goes on, and the
 // next one of its turn fails. Keys of the environment and of the config stay, so a session may still need no login.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/thinkd/thinkd/rpc/acp/blocks"
 	"github.com/thinkd/thinkd/rpc/acp/option"
@@ -32,6 +33,10 @@ type Config struct {
 	Version string // of the program
 	Encoder wire.Encoder
 	Logout  func() error // removes all keys and logins of providers that are stored
+
+	// Login leads a person through the login to a provider whose status has Login; show is called once, with what the person needs: an
+	// address, and a code to enter there, empty if there is none. It ends with ctx.
+	Login func(ctx context.Context, provider string, show func(url, code string, expires time.Duration)) error
 }
 
 // Editor is a client that speaks ACP.
@@ -47,6 +52,8 @@ type Editor struct {
 
 	// What it can do, as it said in initialize. Only methods write it. Every other reader is a goroutine that a later method started.
 	can clientCapabilities
+
+	logsIn atomic.Bool // a login is running
 
 	prefix string // of the ids of what we ask: a daemon before us has asked under another one
 

@@ -73,7 +73,7 @@ func table() map[string]method.Method[*Editor] {
 	table := make(map[string]method.Method[*Editor])
 	for _, m := range []method.Method[*Editor]{
 		method.Define("initialize", method.Use, "", method.Now(initialize)),
-		method.Define("authenticate", method.Use, "", method.Now(authenticate)),
+		method.Define("authenticate", method.Use, "", method.Late(authenticate)),
 		method.Define("logout", method.Keys, "", method.Now(logout)),
 		method.Define("auth/status", method.Use, "", method.Now(status)),
 		method.Define("session/new", method.Use, "", method.InOrder[*Editor, newParams, newResult](newSession)),
@@ -149,7 +149,7 @@ func initialize(_ context.Context, e *Editor, p initializeParams) (initializeRes
 	e.can = p.Capabilities
 	e.Attended = true // a person writes the prompts of an editor
 	e.server.config.Log.Debug("editor", "name", p.Client.Name, "version", p.Client.Version)
-	r := initializeResult{Version: 1, AuthMethods: authMethods(p.Capabilities), Agent: info{"thinkd", "thinkd", e.server.config.Version},
+	r := initializeResult{Version: 1, AuthMethods: e.authMethods(), Agent: info{"thinkd", "thinkd", e.server.config.Version},
 		Meta: meta{"steering": map[string]any{"supported": true}}}
 	r.Capabilities.Load = true
 	r.Capabilities.Prompt.Image, r.Capabilities.Prompt.Audio, r.Capabilities.Prompt.Embedded = true, true, true

@@ -32,6 +32,9 @@ type clientCapabilities struct {
 	Auth     struct {
 		Terminal bool `json:"terminal"` // it can run thinkd in a terminal
 	} `json:"auth"`
+	Elicitation struct {
+		URL marker `json:"url"`
+	} `json:"elicitation"`
 	Session struct {
 		Notices    marker `json:"notices"`
 		Compaction marker `json:"compaction"`

@@ -67,6 +67,7 @@ var definitions = map[string]string{
 	"fs/read_text_file": "ReadTextFileRequest", "fs/write_text_file": "WriteTextFileRequest", "terminal/create": "CreateTerminalRequest",
 	"terminal/output": "TerminalOutputRequest", "terminal/wait_for_exit": "WaitForTerminalExitRequest",
 	"terminal/kill": "KillTerminalRequest", "terminal/release": "ReleaseTerminalRequest", "$/cancel_request": "CancelRequestNotification",
+	"elicitation/create": "CreateElicitationRequest", "elicitation/complete": "CompleteElicitationNotification",
 	"result.agentCapabilities": "InitializeResponse", "result.sessionId": "NewSessionResponse", "result.modes": "LoadSessionResponse",
 	"result.sessions": "ListSessionsResponse", "result.stopReason": "PromptResponse", "result.configOptions": "SetSessionConfigOptionResponse",
 	"error": "Error",

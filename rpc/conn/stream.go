@@ -93,6 +93,21 @@ func (c *Call) Params() json.RawMessage { return c.params }
 // Context ends with the answer, with cause [ErrCancelled] when the client cancels the request, and with the connection.
 func (c *Call) Context() context.Context { return c.ctx }
 
+// ContextWithID is Context with the id of the request, for [RequestID].
+func (c *Call) ContextWithID() context.Context { return context.WithValue(c.ctx, requestID{}, c.id) }
+
+// requestID is the key of a request's id in its context.
+type requestID struct{}
+
+// RequestID is the id of the request, as JSON, for a context of [Call.ContextWithID]; null for other contexts and for a notification.
+func RequestID(ctx context.Context) json.RawMessage {
+	id, _ := ctx.Value(requestID{}).(string)
+	if id == "" {
+		return json.RawMessage("null")
+	}
+	return json.RawMessage(id)
+}
+
 // InBatch says that the answer must be sent before the handler returns.
 func (c *Call) InBatch() bool { return c.batch != nil }
 

@@ -122,7 +122,11 @@ func (c *Client) handle(call *conn.Call) {
 		if ignored, fails = c.protocol.Ignored(m, call.Params()); fails {
 			return method.Outcome{}, ignored.Refusal()
 		}
-		return m.Begin(call.Context(), call.Params(), reply)
+		ctx := call.Context()
+		if m.Late {
+			ctx = call.ContextWithID()
+		}
+		return m.Begin(ctx, call.Params(), reply)
 	})
 	switch {
 	case err != nil:
