@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/thinkd/thinkd/provider/ownjson"
 )
 
 // Money is an amount in billionths of its currency's unit: whole numbers, so that a sum is the same in whatever order
@@ -33,7 +35,7 @@ func (m Money) MarshalJSON() ([]byte, error) { return json.Marshal(m.Units()) }
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (m *Money) UnmarshalJSON(data []byte) error {
 	var units float64
-	if err := json.Unmarshal(data, &units); err != nil {
+	if err := ownjson.Unmarshal(data, &units); err != nil {
 		return err
 	}
 	*m = MoneyOf(units)

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/thinkd/thinkd/provider/ownjson"
 )
 
 // Role says who speaks. The system prompt belongs to the [Request], tool results to the user.
@@ -365,7 +367,7 @@ func (bs Blocks) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a list; an error names the block by its place in the list.
 func (bs *Blocks) UnmarshalJSON(data []byte) error {
 	var wire []wireBlock
-	if err := json.Unmarshal(data, &wire); err != nil {
+	if err := ownjson.Unmarshal(data, &wire); err != nil {
 		return err
 	}
 	list := make(Blocks, len(wire))
@@ -386,7 +388,7 @@ func MarshalBlock(b Block) ([]byte, error) { return json.Marshal(b.wire()) }
 // UnmarshalBlock reads what [MarshalBlock] wrote.
 func UnmarshalBlock(data []byte) (Block, error) {
 	var w wireBlock
-	if err := json.Unmarshal(data, &w); err != nil {
+	if err := ownjson.Unmarshal(data, &w); err != nil {
 		return nil, err
 	}
 	return w.block()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/ownjson"
 )
 
 // Entry is one thing that happened, as the log keeps it. Its position in the log is the store's; Seq is the protocol's
@@ -51,7 +52,7 @@ func readSealed(data []byte) (Body, error) {
 
 func readBody[B Body](data []byte) (Body, error) {
 	var b B
-	err := json.Unmarshal(data, &b)
+	err := ownjson.Unmarshal(data, &b)
 	return b, err
 }
 

@@ -11,7 +11,7 @@ import (
 
 // allowed says which packages of ours a package may import. A package that is missing here may import none.
 var allowed = map[string][]string{
-	"provider":              {"provider/mediatype"},
+	"provider":              {"provider/mediatype", "provider/ownjson"},
 	"provider/picture":      {"provider/mediatype"},
 	"registry":              {"provider", "provider/durable"},
 	"registry/drift":        {"provider", "registry"},
@@ -46,7 +46,7 @@ var allowed = map[string][]string{
 	"agent/tool/mcplogin": {"provider", "provider/login", "provider/loopback"},
 	"agent/tool/mcp":      {"agent/tool/approval", "agent/tool/arguments", "agent/tool/mcplogin", "agent/tool/process", "agent/tool/toolhost", "provider", "session/tool"},
 	"session/tool":        {"provider"},
-	"session":             {"provider", "session/tool"},
+	"session":             {"provider", "provider/ownjson", "session/tool"},
 	"session/share":       {"provider/durable", "session"},
 	"session/search":      {"provider", "session"},
 	"session/mem":         {"provider", "session"},

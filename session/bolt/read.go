@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -243,16 +244,21 @@ func (b *Store) readSome(id rowKey, after uint64, limit int) (values [][]byte, l
 		}
 		c := log.Cursor()
 		key, sealed := c.Seek(position(after + 1))
-		for at, size := after+1, 0; at <= last && len(values) < limit && size < readBytes; at++ {
-			if !bytes.Equal(key, position(at)) {
+		full := entryKey(id, after+1)
+		want := full[len(id):]
+		var copied []byte // of all values: a log has thousands of short ones
+		for at := after + 1; at <= last && len(values) < limit && len(copied) < readBytes; at++ {
+			binary.BigEndian.PutUint64(want, at)
+			if !bytes.Equal(key, want) {
 				return fmt.Errorf("%w: entry %d of %d is missing", session.ErrDamaged, at, last)
 			}
-			value, err := unseal(entryKey(id, at), sealed)
+			value, err := unseal(full, sealed)
 			if err != nil {
 				return fmt.Errorf("%w: entry %d: %w", session.ErrDamaged, at, err)
 			}
-			values = append(values, bytes.Clone(value))
-			size += len(value)
+			from := len(copied)
+			copied = append(copied, value...)
+			values = append(values, copied[from:len(copied):len(copied)])
 			key, sealed = c.Next()
 		}
 		return nil

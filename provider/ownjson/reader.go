@@ -1,0 +1,218 @@
+package ownjson
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// reader walks JSON. Each method moves behind what it reads and reports whether that was there. If not, the reader is of no use any
+// more. It accepts only JSON without spaces, as encoding/json writes it.
+type reader struct {
+	data []byte
+	at   int
+}
+
+// maxDepth bounds the nesting of values that are skipped. encoding/json accepts more.
+const maxDepth = 100
+
+// after moves behind a character.
+func (r *reader) after(c byte) bool {
+	if r.at < len(r.data) && r.data[r.at] == c {
+		r.at++
+		return true
+	}
+	return false
+}
+
+// next is the next character, 0 at the end.
+func (r *reader) next() byte {
+	if r.at < len(r.data) {
+		return r.data[r.at]
+	}
+	return 0
+}
+
+// word moves behind a text.
+func (r *reader) word(text string) bool {
+	if end := r.at + len(text); end <= len(r.data) && string(r.data[r.at:end]) == text {
+		r.at = end
+		return true
+	}
+	return false
+}
+
+// raw reads a string, without its quotes. plain: it has no escapes.
+func (r *reader) raw() (raw []byte, plain, ok bool) {
+	if !r.after('"') {
+		return nil, false, false
+	}
+	from, plain, ascii := r.at, true, true
+	for ; r.at < len(r.data); r.at++ {
+		switch c := r.data[r.at]; {
+		case c == '"':
+			raw = r.data[from:r.at]
+			r.at++
+			return raw, plain, ascii || utf8.Valid(raw)
+		case c == '\\':
+			plain = false
+			r.at++ // what follows is checked by unescape
+		case c < ' ':
+			return nil, false, false
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return nil, false, false
+}
+
+// text reads a string.
+func (r *reader) text() (string, bool) {
+	raw, plain, ok := r.raw()
+	if !ok || plain {
+		return string(raw), ok
+	}
+	text, ok := unescape(raw)
+	return string(text), ok
+}
+
+// unescape replaces escapes. ok is false for surrogates and for what is no escape.
+func unescape(raw []byte) (text []byte, ok bool) {
+	text = make([]byte, 0, len(raw))
+	for {
+		at := bytes.IndexByte(raw, '\\')
+		if at < 0 {
+			return append(text, raw...), true
+		}
+		text = append(text, raw[:at]...)
+		if raw = raw[at+1:]; len(raw) == 0 {
+			return nil, false
+		}
+		c := raw[0]
+		raw = raw[1:]
+		if c == 'u' {
+			char, ok := hex(raw)
+			if !ok {
+				return nil, false
+			}
+			text, raw = utf8.AppendRune(text, char), raw[4:]
+			continue
+		}
+		char := escapes[c]
+		if char == 0 {
+			return nil, false
+		}
+		text = append(text, char)
+	}
+}
+
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// hex reads four digits that are no surrogate.
+func hex(raw []byte) (char rune, ok bool) {
+	if len(raw) < 4 {
+		return 0, false
+	}
+	for _, c := range raw[:4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		char = char<<4 | rune(c)
+	}
+	return char, utf8.ValidRune(char)
+}
+
+// integer reads a whole number.
+func (r *reader) integer() (raw []byte, ok bool) {
+	raw, ok = r.number()
+	return raw, ok && bytes.IndexAny(raw, ".eE") < 0
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func (r *reader) digits() bool {
+	from := r.at
+	for r.at < len(r.data) && isDigit(r.data[r.at]) {
+		r.at++
+	}
+	return r.at > from
+}
+
+// number reads any number.
+func (r *reader) number() (raw []byte, ok bool) {
+	from := r.at
+	r.after('-')
+	if !r.after('0') && !r.digits() {
+		return nil, false
+	}
+	if r.after('.') && !r.digits() {
+		return nil, false
+	}
+	if r.after('e') || r.after('E') {
+		if !r.after('+') {
+			r.after('-')
+		}
+		if !r.digits() {
+			return nil, false
+		}
+	}
+	return r.data[from:r.at], true
+}
+
+// skip reads any value.
+func (r *reader) skip(depth int) (raw []byte, ok bool) {
+	from := r.at
+	switch r.next() {
+	case '{':
+		ok = depth < maxDepth && r.members('}', depth+1, true)
+	case '[':
+		ok = depth < maxDepth && r.members(']', depth+1, false)
+	case '"':
+		var text []byte
+		var plain bool
+		if text, plain, ok = r.raw(); ok && !plain {
+			_, ok = unescape(text)
+		}
+	case 't':
+		ok = r.word("true")
+	case 'f':
+		ok = r.word("false")
+	case 'n':
+		ok = r.word("null")
+	default:
+		_, ok = r.number()
+	}
+	return r.data[from:r.at], ok
+}
+
+// members reads what is in an object or a list, and both brackets.
+func (r *reader) members(end byte, depth int, named bool) bool {
+	r.at++
+	if r.after(end) {
+		return true
+	}
+	for {
+		if named {
+			if text, plain, ok := r.raw(); !ok || !r.after(':') {
+				return false
+			} else if _, ok := unescape(text); !plain && !ok {
+				return false
+			}
+		}
+		if _, ok := r.skip(depth); !ok {
+			return false
+		}
+		if r.after(end) {
+			return true
+		}
+		if !r.after(',') {
+			return false
+		}
+	}
+}
