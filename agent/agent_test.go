@@ -405,7 +405,7 @@ func TestQueueGoesOnInOrder(t *testing.T) {
 		if _, err := a.Cancel(t.Context(), session.NewTurnID()); !errors.Is(err, ErrNoTurn) {
 			t.Errorf("cancel of no turn: %v", err)
 		}
-		// What was sealed of the cancelled turn is sent, be it thinking alone; the one that never started is not.
+		// The sealed blocks of the cancelled turn are sent, even thinking alone. The turn that never started is not sent.
 		last := b.fake.requests[len(b.fake.requests)-1].Messages
 		check(t, "sent", len(last), 3)
 	})
@@ -631,7 +631,7 @@ func TestStalls(t *testing.T) {
 		name   string
 		script script
 		took   time.Duration
-		quiet  bool // people were told
+		quiet  bool // clients got a notice
 	}{
 		{"no headers", events(time.Hour), 120 * time.Second, true},
 		{"no headers of a patient provider", events(time.Hour), 10 * time.Minute, true},

@@ -87,8 +87,8 @@ func (told *talked) read(sub *feed.Subscription) {
 	}
 }
 
-// A change of level keeps the vendor's prompt cache where the vendor has a form for it, over a restart too; elsewhere
-// people are told that it is lost, and it is.
+// A change of level keeps the vendor's prompt cache if the vendor's API has a form for that, also after a restart. For all other
+// vendors a notice says that the cache is lost, and it is.
 func TestCacheOverLevels(t *testing.T) {
 	for _, tc := range []struct {
 		model string

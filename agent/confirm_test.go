@@ -239,10 +239,10 @@ func TestGrants(t *testing.T) {
 			t.Fatal(u, err)
 		}
 		if e := u.Event.(feed.SessionUpdate); e.Grants == nil || len(*e.Grants) > 0 {
-			t.Errorf("people are told %+v", e)
+			t.Errorf("the update has %+v", e)
 		}
 		if open := b.questions(id); len(open) != 1 {
-			t.Fatalf("a revoked grant is in force: %+v", open)
+			t.Fatalf("a revoked grant still applies: %+v", open)
 		}
 	})
 }

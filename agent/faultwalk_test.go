@@ -219,7 +219,7 @@ func (f *walkFigures) lead(t *testing.T, seed uint64, all []placed) error {
 		return err
 	}
 	defer sub.Close()
-	now := links[0].Model.Provider // as clients were told
+	now := links[0].Model.Provider // as published to clients
 	for range 3 + rnd.IntN(4) {
 		w.mu.Lock()
 		w.left, w.calm = rnd.IntN(3), rnd.IntN(3) == 0

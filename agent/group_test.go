@@ -86,7 +86,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 	}
 	wg.Wait()
 
-	// Close from the side: whoever asks then is told.
+	// Close from another goroutine: calls after it get an error.
 	id := b.session("sim/claude", "")
 	const workers = 4
 	begun := make(chan struct{}, 2*workers)

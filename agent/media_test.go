@@ -28,7 +28,7 @@ func keepBlobs(t *testing.T, b *bench, dir string) {
 	b.start()
 }
 
-// Media are kept once, beside the log; the session holds none, and a request has them. One that is lost is told.
+// Media are stored once, next to the log. The session in memory has none, but each request has them. A lost one is reported.
 func TestMediaAreKeptOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		image := bytes.Repeat([]byte("picture "), 10_000)

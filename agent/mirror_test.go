@@ -19,7 +19,7 @@ type mirror struct {
 	parked  bool              // the turn that runs is
 	blocks  map[blockKey]*shownBlock
 	queue   []session.TurnID
-	calls   map[string]int         // by id: calls that were told, and have 1 or no result
+	calls   map[string]int         // by id: calls that were published, with the number of their results, 0 or 1
 	asked   map[string]bool        // open questions
 	starts  map[session.TurnID]int // of turns, seen here
 	ends    map[session.TurnID]int
@@ -149,7 +149,7 @@ func (m *mirror) fold(u *feed.Update) error {
 		m.parked = false
 	case feed.ToolStart:
 		if _, known := m.calls[e.CallID]; known {
-			return fmt.Errorf("the call was told before")
+			return fmt.Errorf("the call was published before")
 		}
 		m.calls[e.CallID] = 0
 		key := blockKey{e.Message, e.Block}
@@ -159,7 +159,7 @@ func (m *mirror) fold(u *feed.Update) error {
 		m.blocks[key] = &shownBlock{kind: provider.KindToolCall}
 	case feed.ToolEnd:
 		if results, known := m.calls[e.CallID]; !known || results > 0 {
-			return fmt.Errorf("the call was told: %v, and had %d results", known, results)
+			return fmt.Errorf("the call was published: %v, and had %d results", known, results)
 		}
 		m.calls[e.CallID]++
 		m.blocks[blockKey{e.Message, e.Number}] = &shownBlock{kind: provider.KindToolResult}
@@ -254,7 +254,7 @@ func (m *mirror) end(id session.MessageID, number int, text string) error {
 		return fmt.Errorf("block %d is not open", number)
 	}
 	if b.text != "" && b.text != text {
-		return fmt.Errorf("block %d was told as %q", number, b.text)
+		return fmt.Errorf("block %d was published as %q", number, b.text)
 	}
 	b.text, b.open = text, false
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// What came is held against what was decided: for each row, ask and answer the notice that is told, "" for none.
+// The answer is compared with the decision. Each row has the model, the requested level, the answer, and the notice, "" for none.
 func TestCheckControl(t *testing.T) {
 	can := map[string]provider.Capability{
 		"effort": {Control: provider.ControlEffort, Levels: []provider.Level{"off", "low", "high"}, Default: "off", Off: provider.OffFull},
@@ -48,14 +48,14 @@ func TestCheckControl(t *testing.T) {
 		{"effort", "auto", counted, "info hidden_thinking"},
 		{"steady", "high", nothing, "info no_thinking_seen"},
 		{"steady", "high", zero, "info no_thinking_seen"},
-		{"steady", "off", nothing, "info no_thinking_seen"}, // low is in force
+		{"steady", "off", nothing, "info no_thinking_seen"}, // the level in effect is low
 		{"steady", "auto", nothing, ""},
 		{"steady", "high", shown, ""},
 		{"always", "high", nothing, "info no_thinking_seen"}, // nothing can be said to it, and it should think
 		{"always", "off", shown, ""},
 		{"none", "high", nothing, ""},
 		{"none", "high", shown, "warning control_not_honoured"},
-		{"up_front", "off", shown, ""}, // between tool calls, as was told
+		{"up_front", "off", shown, ""}, // between tool calls, as the decision says
 		{"up_front", "off", counted, ""},
 		{"", "off", shown, "warning control_not_honoured"},
 		{"", "high", nothing, "info no_thinking_seen"},
@@ -134,7 +134,7 @@ func TestCheckControlOverCalls(t *testing.T) {
 	}
 }
 
-// That no thinking was seen is told once for each model of a session.
+// The notice that no thinking was seen is sent once for each model of a session.
 func TestNoThinkingIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// What is told first by a process may be something that no log keeps. Its number is not used again after a crash.
+// The first update of a process may be one that no log keeps. Its number is not used again after a crash.
 func TestNumbersOfWhatIsNotKept(t *testing.T) {
 	for name, tells := range map[string]func(*bench, session.ID) error{
 		"tools that are missing": func(b *bench, id session.ID) error { return b.agent(id).ToolsMissing(b.Context(), "gone") },

@@ -106,8 +106,8 @@ func TestRepairTellsWhatIsVoid(t *testing.T) {
 	})
 }
 
-// What a change of models does to earlier thinking is told once: not by each call, nor by a turn after one that had no
-// answer; by the next change it is told again.
+// A change of models sends one notice of what it does to earlier thinking. Later calls, and a turn after one without an answer, do not
+// repeat it. The next change sends it again.
 func TestConversionIsToldOnceASwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		notice := provider.Conversion{Dropped: 1}.Notices()[0]
@@ -213,8 +213,8 @@ func TestMetadataBoundTogether(t *testing.T) {
 	}
 }
 
-// No turn ends in silence. An answer with neither text nor a call is asked for once more; a second one is an error. After
-// results of tools the model may have nothing to add, which people are told.
+// No turn ends in silence. After an answer with neither text nor a call, the model is called once more; a second such answer is an
+// error. After tool results the model may have nothing to add: then the turn ends with a notice.
 func TestEmptyAnswers(t *testing.T) {
 	stop := provider.Stop{Reason: provider.StopEndTurn, Usage: provider.Usage{Input: 10, Output: 5}}
 	empty, blank := events(concat(think("x"), []any{stop})...), events(concat(say("\n\n"), []any{stop})...)

@@ -182,7 +182,7 @@ func drawCall(t *rapid.T, call int) []any {
 			list = append(list, provider.End{Index: i, Block: hidden})
 		case "empty":
 			list = append(list, provider.Begin{Index: i, Block: provider.Thinking{}}, provider.End{Index: i, Block: provider.Thinking{}})
-		case "flood": // of blocks that grow by turns, so that nothing merges
+		case "flood": // two blocks grow alternately, so that nothing merges
 			a, b := 2*i+1000, 2*i+1001
 			list = append(list, provider.Begin{Index: a, Block: provider.Text{}}, provider.Begin{Index: b, Block: provider.Thinking{}})
 			n := rapid.SampledFrom([]int{3, 600}).Draw(t, "flood")

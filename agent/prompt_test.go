@@ -20,7 +20,7 @@ func stampedText(s, id string, digest byte) Prompt {
 	return p
 }
 
-// A prompt with a stamp runs once, over restarts too, and is told and answered as it was at first.
+// A prompt with a stamp runs once, also over restarts. A repeated call gets the same response and the same updates as the first.
 func TestPromptOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, events(time.Hour))

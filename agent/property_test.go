@@ -99,7 +99,7 @@ type life struct {
 	watchers []*watcher
 	gone     []*watcher // those that went, and may come back with what they know
 	returns  *returns
-	numbers  map[uint64]string // what was told under each Seq
+	numbers  map[uint64]string // what was published under each Seq
 	unkept   map[uint64]string // the same, of what this process could not store
 	acked    []session.TurnID
 	ended    map[session.TurnID]bool // acknowledged to have ended
@@ -681,8 +681,8 @@ func (l *life) comeBack(i int) error {
 	})
 }
 
-// forgetAmbiguous drops the cursors of clients that were told what this process could not store: the next process may
-// use those numbers again.
+// forgetAmbiguous drops the cursors of clients that got updates which this process could not store: the next process may use
+// those numbers again.
 func (l *life) forgetAmbiguous() error {
 	view, err := session.Load(l.ctx, l.mem, l.id)
 	if err != nil {
@@ -721,8 +721,8 @@ func (l *life) read(all bool) error {
 	return nil
 }
 
-// number checks that nothing else was ever told under this number. That the store failed is told under a number that no
-// log has, so the next process cannot know of it.
+// number checks that no other update was ever published under this number. The notice that the store failed has a number that is
+// in no log, so the next process cannot know of it.
 func (l *life) number(u *feed.Update) error {
 	if u.FirstSeq != 0 {
 		return nil

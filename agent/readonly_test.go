@@ -11,7 +11,8 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// TestTellReadOnly has a store that takes nothing any more: who only watches a session is told, and nobody else is disturbed.
+// TestTellReadOnly has a store that has become read-only: clients that only watch a session get a notice. A session that nobody
+// watches gets none.
 func TestTellReadOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -25,7 +26,7 @@ func TestTellReadOnly(t *testing.T) {
 		b.group.TellReadOnly(t.Context())
 		u, err := sub.TryNext()
 		if err != nil || u == nil {
-			t.Fatalf("nothing was told: %v", err)
+			t.Fatalf("no notice came: %v", err)
 		}
 		want := warn(noticeStoreReadOnly, "the session cannot be written: "+session.ErrReadOnly.Error())
 		if diff := cmp.Diff(feed.Event(want), u.Event); diff != "" {
@@ -37,16 +38,16 @@ func TestTellReadOnly(t *testing.T) {
 		if _, sub, err := b.agent(alone).Attach(t.Context(), 0); err != nil {
 			t.Error(err)
 		} else if u, err := sub.TryNext(); u != nil || err != nil {
-			t.Errorf("the session that nobody watched was told %v, %v", u, err)
+			t.Errorf("the session that nobody watched got %v, %v", u, err)
 		}
-		// The log knows nothing of that number: whoever loads the session again must not use it.
+		// The notice's number is not in the log. The next agent of the session must not use it again.
 		a := b.agent(watched)
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
 		}
 		view, _, err := b.agent(watched).Attach(t.Context(), 0)
 		if err != nil || view.Seq <= u.Seq {
-			t.Errorf("loaded again it stands at %d, %v; %d was told", view.Seq, err, u.Seq)
+			t.Errorf("after loading again, the session is at %d, %v; %d was published", view.Seq, err, u.Seq)
 		}
 	})
 }
@@ -85,7 +86,7 @@ func TestDeletedAfterTrouble(t *testing.T) {
 	})
 }
 
-// TestTellReadOnlyToEach has a session that does not hear: it waits for the store, say. All others are told.
+// TestTellReadOnlyToEach has a session that is blocked, for example because it waits for the store. All others get the notice.
 func TestTellReadOnlyToEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -113,7 +114,7 @@ func TestTellReadOnlyToEach(t *testing.T) {
 		synctest.Wait()
 		for n, sub := range watched {
 			if u, err := sub.TryNext(); u == nil || err != nil {
-				t.Errorf("session %d was told %v, %v", n, u, err)
+				t.Errorf("session %d got %v, %v", n, u, err)
 			}
 		}
 		close(release)

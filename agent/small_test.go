@@ -13,7 +13,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// The title is of the first prompt that has a text, and is told when its turn ends, whichever it is.
+// The title comes from the first prompt that has a text, which may be a later one. It is published when that prompt's turn ends.
 func TestTitleOfALaterPromptIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -43,7 +43,7 @@ func TestTitleOfALaterPromptIsTold(t *testing.T) {
 	})
 }
 
-// A prompt that is not to be queued is told what it would have to wait for.
+// If a prompt must not be queued, the error says what it would have waited for.
 func TestRejectSaysWhy(t *testing.T) {
 	b := newBench(t)
 	defer b.close()

@@ -65,7 +65,7 @@ type state struct {
 
 	users *atomic.Int32 // calls that use the agent: see loading
 
-	unlisted bool // what lists show has changed, and nobody was told: see noteStatus
+	unlisted bool // what lists show has changed, and the change is not published yet: see noteStatus
 	deleted  bool
 
 	ended        error // set: the loop ends

@@ -391,7 +391,7 @@ func TestSteerTooLate(t *testing.T) {
 	})
 }
 
-// A model that takes no tools is offered none, and people are told so.
+// A model that takes no tools gets none, and a notice says so.
 func TestToolsOfAModelWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, id := toolBench(t, &host{})

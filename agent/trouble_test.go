@@ -15,8 +15,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// hooked is a store that does something else after an Append or in place of a Delete. asked is for whoever asks for the
-// provider.
+// hooked is a store that calls hooks: after an Append, or in place of a Delete. asked is called when the provider is looked up.
 type hooked struct {
 	session.Sessions
 	appended func()
@@ -167,7 +166,7 @@ func ids(page []Message) (ids []session.MessageID) {
 	return ids
 }
 
-// What is shown of a turn that a crash left open is what the store gets, be it later: ids too.
+// Clients see of a turn that a crash left open what the store gets later, with the same ids.
 func TestReadOnlyStoreAtLoadKeepsWhatItShowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := func(ctx context.Context, _ provider.ToolCall, _ func(string)) provider.ToolResult {

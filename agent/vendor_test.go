@@ -14,9 +14,9 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// requests judges what was sent: each request by itself as a strict vendor would, and that what one of them says of
-// earlier turns is said by all later ones, but for what a summary stands for. Changes of effort are said to the model that had
-// them, where its vendor has a form for that.
+// requests checks the requests that were sent. Each one alone must satisfy a strict vendor. What one request says of earlier turns,
+// all later ones must repeat, except what a summary replaces. Changes of effort are repeated to the model that had them, if its
+// vendor has a form for that.
 func (l *life) requests(view *session.View, prompts map[session.TurnID]string) error {
 	refused := make(map[string]int) // prompt of a refused turn: the last request that may have it
 	asked := func(m provider.Message) string {
@@ -143,7 +143,7 @@ func count(list []string, s string) (n int) {
 	return n
 }
 
-// heard checks that models were told each result of a call behind which the turn went on.
+// heard checks that each result of a call was sent to a model if its turn went on after it.
 func (l *life) heard(view *session.View) error {
 	told := make(map[string]bool)
 	for _, req := range l.fake.requests {
@@ -162,7 +162,7 @@ func (l *life) heard(view *session.View) error {
 			}
 			for _, p := range m.Parts {
 				if r, ok := p.Block.(provider.ToolResult); ok && !told[r.CallID] {
-					return fmt.Errorf("turn %s went on after the result of %s, which no model was told", t.ID, r.CallID)
+					return fmt.Errorf("turn %s went on after the result of %s, which was sent to no model", t.ID, r.CallID)
 				}
 			}
 		}

@@ -25,7 +25,7 @@ var (
 	errDead = errors.New("the process is dead")
 )
 
-// wounded is a store that fails as it is told to.
+// wounded is a store that fails as a test directs.
 type wounded struct {
 	session.Sessions
 	mu          sync.Mutex

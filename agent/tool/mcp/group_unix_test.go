@@ -44,7 +44,7 @@ func TestCloseEndsTheGroup(t *testing.T) {
 	}
 }
 
-// gone reports whether a process that was killed has ended, but for whoever should take its end in.
+// gone reports whether a killed process has ended. A zombie, which its parent has yet to wait for, counts as ended.
 func gone(pid int) bool {
 	for range 6000 { // a bound for failures: a busy machine takes its time
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {

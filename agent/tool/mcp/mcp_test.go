@@ -176,7 +176,7 @@ func TestServerEnds(t *testing.T) {
 	}
 	environment := tools[i].Name
 	if said, failed := run(t, h, "own__die", `{"text":"x"}`); !failed || !strings.Contains(said, "the server own ended while it ran this call") {
-		t.Errorf("the end of the server is told as %q", said)
+		t.Errorf("the end of the server is reported as %q", said)
 	}
 	said, failed := run(t, h, environment, `{"text":"x"}`)
 	if failed || !strings.Contains(said, "THINKD_TEST_SERVER=1") || !strings.Contains(said, "PATH=") {

@@ -151,7 +151,7 @@ func TestHostileProcesses(t *testing.T) {
 	}
 }
 
-// A program that is not there is told as the shell tells it.
+// A missing program is reported as a shell reports it.
 func TestSupervisedProgramIsMissing(t *testing.T) {
 	cmd := exec.Command("/nonexistent/program")
 	release, err := own().Wrap(cmd)
