@@ -104,7 +104,7 @@ func TestScrollback(t *testing.T) {
 				"tool_end", `{"call_id":"c","content":[{"type":"text","text":"all"}],"is_error":true}`},
 			[]string{"", "→ read", "error: all"}, nil,
 		},
-		"a queued prompt is told when its turn begins": {
+		"a queued prompt is printed when its turn begins": {
 			[]string{"prompt", `{"turn_id":"t","disposition":"queued","content":[{"type":"text","text":"later"}]}`},
 			nil, nil,
 		},

@@ -34,7 +34,7 @@ func reply(status int, header http.Header, body []byte) answerer {
 	return answered(status, header, body, nil).answer
 }
 
-// listing is a host that answers by a list and knows when it was called, one call at a time.
+// listing is a host that answers from a list and records when it was called. Calls come one after the other.
 type listing struct {
 	script []answerer // the last one answers whatever follows
 	called []time.Time
@@ -114,7 +114,7 @@ func (c *clockwork) turn() (end agent.Ended) {
 	return end
 }
 
-// told is what clients were told meanwhile: the waits that were announced, and the kinds of notices.
+// told returns what was published to clients meanwhile: the waits that were announced, and the kinds of notices.
 func (c *clockwork) told() (waits []time.Duration, notices []string) {
 	for {
 		u, err := c.updates.TryNext()
@@ -317,8 +317,8 @@ func (s *quietBody) Read(p []byte) (int, error) {
 	}
 }
 
-// A vendor that falls silent is noticed in each phase of its answer, people are told in time, and nothing hangs: over
-// each wire API, on a fake clock. With -v the table is printed.
+// If a vendor falls silent in any phase of its answer, the turn ends in time, with a notice before, and nothing hangs. This is tested
+// for each wire API, on a fake clock. With -v, the test prints the table.
 func TestStallTimes(t *testing.T) {
 	const s = time.Second
 	for _, api := range vendors.APIs {
@@ -368,7 +368,7 @@ func TestStallTimes(t *testing.T) {
 					verdict := "ok  "
 					if howEnded(e) != "stalled" || took < row.limit || took > row.limit+s || told != row.told || len(host.called) != 1 {
 						verdict = "FAIL"
-						t.Errorf("%s: %s after %v, people were told %v, %d calls; want stalled after %v", row.name, howEnded(e), took, told, len(host.called), row.limit)
+						t.Errorf("%s: %s after %v, clients got %v, %d calls; want stalled after %v", row.name, howEnded(e), took, told, len(host.called), row.limit)
 					}
 					t.Logf("%s %-10s %-38s %-12s after %v, told before: %v", verdict, api.Name, row.name, howEnded(e), took, told)
 				})

@@ -16,7 +16,8 @@ import (
 	"github.com/thinkd/thinkd/rpc/door"
 )
 
-// A daemon listens for one command at a time, as long as that lives, and no longer than itself.
+// While a daemon listens for one command, it refuses to listen for another. It stops listening when that command ends, or when the
+// daemon itself ends.
 func TestListenForACommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

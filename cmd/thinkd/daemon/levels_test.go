@@ -28,8 +28,8 @@ import (
 // levelTables is what Anthropic's models get for each level that can be asked for. It is written by hand from the
 // vendor's pages (docs: thinking, effort, extended-thinking, whats-new), and knows nothing of the catalog: per group of
 // models one line for each level, with a cell for each of the policies downgrade, off, provider_default and error, or
-// one cell for all of them. A cell has the level in force, what goes on the wire, and the reason if it is not
-// as_requested; 1010 refuses.
+// one cell for all of them. A cell has the level in effect, what goes on the wire, and the reason if it is not
+// as_requested; 1010 means that the level is refused.
 var levelTables = map[string]string{
 	// Thinking cannot be switched off; effort is high unless said.
 	"claude-fable-5-2 claude-mythos-5-2 claude-fable-5-1 claude-mythos-5-1 claude-fable-5 claude-mythos-5": `
@@ -189,8 +189,8 @@ func wireOf(word string) any {
 	return wire
 }
 
-// TestLevelsOnTheWire asks each of Anthropic's models for each level under each policy, and prompts: the decision that
-// is told, and the body that reached the vendor, are those of the table.
+// TestLevelsOnTheWire prompts each of Anthropic's models at each level under each policy. The decision that clients get, and the
+// body that reaches the vendor, have to match the table.
 func TestLevelsOnTheWire(t *testing.T) {
 	t.Parallel()
 	one := 1
@@ -391,7 +391,7 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 	if form != nil {
 		want.wire = form
 		if got := effortInForce(body); got != effort {
-			t.Errorf("%s: the effort in force on the wire is %q, want %q", name, got, effort)
+			t.Errorf("%s: the effort in effect on the wire is %q, want %q", name, got, effort)
 		}
 	}
 	if diff := cmp.Diff(want.wire, any(sent)); diff != "" {

@@ -49,7 +49,7 @@ func (h *strict) RoundTrip(r *http.Request) (*http.Response, error) {
 type oddity struct {
 	schema string
 	result provider.ToolResult
-	ran    int // one at a time
+	ran    int // calls so far; they never overlap
 }
 
 func (o *oddity) Name() string      { return "files" }
@@ -120,7 +120,7 @@ func TestPoisonedTurns(t *testing.T) {
 	}
 }
 
-// A model is told that its tool failed: by a member where the API has one, and else by the text.
+// A request tells the model that its tool failed: in a member if the API has one, otherwise in the text.
 func TestFailedToolsAreTold(t *testing.T) {
 	for _, api := range vendors.APIs {
 		t.Run(api.Name, func(t *testing.T) {

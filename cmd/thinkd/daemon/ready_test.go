@@ -2,7 +2,7 @@ package daemon
 
 import "testing"
 
-// A daemon whose store takes nothing says so to whoever would send clients to it, until the store does again.
+// While its store is read-only, a daemon reports that it is not ready, so that a load balancer sends no clients to it.
 func TestReadyFollowsTheStore(t *testing.T) {
 	d := &daemon{log: discard, lost: make(chan error, 1)}
 	for _, readOnly := range []bool{false, true, false} {

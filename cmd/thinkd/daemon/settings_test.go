@@ -57,7 +57,7 @@ func TestSettingsFile(t *testing.T) {
 		t.Errorf("without its directory: %v", err)
 	}
 	if a, _ := s.Agent("a"); a.System != strings.Repeat("Be brief.", 3) {
-		t.Errorf("a change that could not be kept is in force: %q", a.System)
+		t.Errorf("a change that could not be stored applies: %q", a.System)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestSettingsFollowNoLink(t *testing.T) {
 	}
 }
 
-// A key that cannot be kept is told as what clients know: the disk takes nothing.
+// If a key cannot be stored because the disk is full, the error is the one that clients know for a full disk.
 func TestKeyOnAFullDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -31,7 +31,7 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// Most daemons have the config of the command: then nothing is said, and the daemon is not asked.
+// Most daemons have the same config as the command. Then the command reports nothing, and does not ask the daemon.
 func TestOtherConfig(t *testing.T) {
 	const doc = "thinking_level = \"low\"\n"
 	env := []string{"ANTHROPIC_API_KEY=sk-a", "OTHER=1"}
@@ -44,7 +44,7 @@ func TestOtherConfig(t *testing.T) {
 		name, doc string
 		env       []string
 		same      bool   // it is not looked into
-		want      string // what is told
+		want      string // the difference that is reported
 	}{
 		{"the same", doc, env, true, ""},
 		{"another variable", doc, []string{"ANTHROPIC_API_KEY=sk-a", "OTHER=2"}, true, ""},

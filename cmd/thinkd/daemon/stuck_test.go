@@ -208,7 +208,7 @@ var _ toolhost.Host = (*once)(nil)
 type limiting struct {
 	to      http.RoundTripper
 	numbers map[int]bool
-	n       int // requests so far, which come one at a time
+	n       int // requests so far; they never overlap
 }
 
 func (h *limiting) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -261,7 +261,7 @@ var wireTables = []wireTable{
 		levels: silent, off: `{}`},
 }
 
-// cell is what a level becomes: the one in force, and the body's part.
+// cell reads what a level becomes: the requested level, the level in effect, and its part of the body.
 func (w wireTable) cell(t *testing.T, text string) (asked, effective provider.Level, wire string) {
 	t.Helper()
 	rest, word, _ := strings.Cut(text, ":")
@@ -283,8 +283,8 @@ func (w wireTable) cell(t *testing.T, text string) (asked, effective provider.Le
 	return provider.Level(from), provider.Level(to), wire
 }
 
-// TestWires asks each row but Anthropic's, which have their own table, for each level: the decision and the part of the
-// body that it becomes are the table's, and the strict stand-in of the vendor takes the call.
+// TestWires resolves each level for each row, except Anthropic's, which have their own table. The decision and its part of the body
+// match the table, and the strict stand-in for the vendor accepts the call.
 func TestWires(t *testing.T) {
 	t.Parallel()
 	vendor := sim.New(sim.Config{Now: ofTheTables})
@@ -329,7 +329,7 @@ func tryWire(t *testing.T, p provider.Provider, m provider.Model, level, effecti
 	t.Helper()
 	d, err := registry.Resolve(registry.Ask{Level: level, Source: provider.SourceSession}, m)
 	if err != nil || d.Effective != effective {
-		t.Errorf("%s: %s is in force (%v), want %s", level, d.Effective, err, effective)
+		t.Errorf("%s: %s is in effect (%v), want %s", level, d.Effective, err, effective)
 		return
 	}
 	req := &provider.Request{Model: m, Decision: d, System: "Be brief.", Messages: []provider.Message{

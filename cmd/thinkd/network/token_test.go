@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { proof.Main(m) }
 
-// A token that others can read is no secret, whoever they are: it is refused, and a listener revokes it.
+// A token file that any other account can read is no secret: the token is refused, and a listener revokes it.
 func TestTokenModes(t *testing.T) {
 	if runtime.GOOS == "windows" { // which has no modes
 		return

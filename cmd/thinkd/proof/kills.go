@@ -138,7 +138,7 @@ func (l *Lane) Check(p *Process, due func(*Received) bool) bool {
 		}
 		p.Must("session/attach", map[string]any{"session_id": s.Id}, &at)
 		if at.Seq < s.Seq {
-			l.T.Errorf("session %s is at %d after a kill, and %d was told before", s.Id, at.Seq, s.Seq)
+			l.T.Errorf("session %s is at %d after a kill, and %d was published before", s.Id, at.Seq, s.Seq)
 		}
 		s.Seq = at.Seq
 		if at.Open != nil {

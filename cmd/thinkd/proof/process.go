@@ -48,7 +48,7 @@ type Process struct {
 	stdin io.WriteCloser
 	Gone  chan struct{} // closed when standard output has ended and all of it is in updates
 
-	writing sync.Mutex // one request at a time
+	writing sync.Mutex // held while a request is written
 
 	Mu      sync.Mutex
 	next    int

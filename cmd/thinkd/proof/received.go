@@ -200,7 +200,7 @@ func (s *Received) number(t *testing.T, u Update) {
 	s.Numbers[u.Seq] = u.Method
 }
 
-// check compares a history with what was told.
+// check compares a history with what was received.
 func (s *Received) check(t *testing.T, messages []SpokenMessage) {
 	s.checkPrompts(t, messages)
 	blocks := map[Place]bool{}
@@ -225,7 +225,7 @@ func (s *Received) check(t *testing.T, messages []SpokenMessage) {
 	}
 	for at, b := range s.Sealed {
 		if !blocks[at] {
-			t.Errorf("block %v of turn %s was told as finished and is not in the history", at, b.Turn)
+			t.Errorf("block %v of turn %s was published as finished and is not in the history", at, b.Turn)
 		}
 	}
 	for at, g := range s.growing {
@@ -247,11 +247,11 @@ func (s *Received) checkBlock(t *testing.T, at Place, thinking, signed bool, tex
 		t.Errorf("block %v is signed and not whole: %d of %d bytes", at, len(text), len(whole))
 	}
 	if b, ok := s.Sealed[at]; ok && (b.Text != text || b.Thinking != thinking || b.Signed != signed) {
-		t.Errorf("block %v was told with %d bytes, thinking %v, signed %v; the history has %d, %v, %v",
+		t.Errorf("block %v was published with %d bytes, thinking %v, signed %v; the history has %d, %v, %v",
 			at, len(b.Text), b.Thinking, b.Signed, len(text), thinking, signed)
 	}
 	if g := s.growing[at]; g != nil && g.judged && !strings.HasPrefix(text, g.safe) {
-		t.Errorf("block %v has %d bytes; %d were told more than a second before the kill", at, len(text), len(g.safe))
+		t.Errorf("block %v has %d bytes; %d were published more than a second before the kill", at, len(text), len(g.safe))
 	}
 	if s.msgs[at.Message] == nil {
 		s.msgs[at.Message] = map[int]string{}
@@ -292,7 +292,7 @@ func (s *Received) checkPrompts(t *testing.T, messages []SpokenMessage) {
 }
 
 // CheckLog reads the log itself: each turn has one prompt, one start and one end, blocks are sealed once, and each
-// entry bears the number under which it was told.
+// entry has the number under which it was published.
 func (s *Received) CheckLog(t *testing.T, data string) {
 	store, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
@@ -318,7 +318,7 @@ func (s *Received) CheckLog(t *testing.T, data string) {
 			method, what := entryKind(e)
 			count[what]++
 			if seen, ok := s.Numbers[e.Seq]; ok && seen != method && method != whatever {
-				t.Errorf("session %s: number %d was told as %s and is kept as %s", s.Id, e.Seq, seen, method)
+				t.Errorf("session %s: number %d was published as %s and is stored as %s", s.Id, e.Seq, seen, method)
 			}
 		}
 	}
@@ -334,7 +334,7 @@ func (s *Received) CheckLog(t *testing.T, data string) {
 	}
 	for turn := range s.Ends {
 		if count["end of "+turn] != 1 {
-			t.Errorf("session %s: turn %s was told as ended and has %d ends", s.Id, turn, count["end of "+turn])
+			t.Errorf("session %s: turn %s was published as ended and has %d ends", s.Id, turn, count["end of "+turn])
 		}
 	}
 }

@@ -244,8 +244,8 @@ func (s *WsClient) Closed() (code websocket.StatusCode, reason string) {
 	return e.Code, e.Reason
 }
 
-// Heard is what a client has of a session when it puts together what it was told: each notification once, by its seq,
-// with growth joined per block.
+// Heard returns what a client has of a session after it has joined all that it received: each notification once, by its seq, with
+// the growth of each block as one text.
 func (s *WsClient) Heard() (last uint64, text map[string]string) {
 	s.t.Helper()
 	s.mu.Lock()

@@ -248,7 +248,7 @@ func TestSpansOfATurn(t *testing.T) {
 	})
 }
 
-// The variables that the SDK reads are in force: sampling, the resource, the delay, the interval, limits.
+// The environment variables that the SDK reads have their effect: sampling, the resource, the delay, the interval, limits.
 func TestVariablesOfTheSDK(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")

@@ -117,7 +117,7 @@ func TestACPOutlives(t *testing.T) {
 	if after := proof.TheDaemon(t, data).PID; after == before {
 		t.Error("it is the same daemon")
 	}
-	// Another client's change is told: the new daemon has this one on its session.
+	// The new daemon has attached this editor to its session again: the editor gets another client's change.
 	other := proof.Door(t, data, env)
 	other.Must("thinking/set", map[string]any{"session_id": id, "level": "low"}, nil)
 	e.until(func(m gjson.Result) bool {
@@ -215,7 +215,7 @@ func TestACPWebSocket(t *testing.T) {
 	s.Terminate()
 }
 
-// An editor that cannot start a daemon is told so on standard error, and its process ends.
+// If the command of an editor cannot start a daemon, it says so on standard error and exits.
 func TestACPNoDaemon(t *testing.T) {
 	t.Parallel()
 	cmd := proof.Command(t, nil, "--config", "/nonexistent/config.toml", "--data", t.TempDir(), "acp")

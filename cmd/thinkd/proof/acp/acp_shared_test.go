@@ -19,7 +19,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 )
 
-// goEditor is an editor made with a library for Go. It keeps what it is told.
+// goEditor is an editor made with a library for Go. It keeps all messages that it receives.
 type goEditor struct {
 	*acp.ClientSideConnection
 	t      *testing.T
@@ -149,7 +149,7 @@ func (e *goEditor) prompt(id acp.SessionId, text string) acp.StopReason {
 	return r.StopReason
 }
 
-// levels are the values of the option for thinking, as they were told.
+// levels returns the values of the option for thinking, in the order of the updates that came.
 func (e *goEditor) levels() (list []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -185,8 +185,8 @@ func (e *goEditor) thought() (thought, said string) {
 	return thought, said
 }
 
-// TestACPShared has an editor of another library on a session that a browser is on: the same turn is told to both at the
-// same time, and what one sets appears in the other.
+// TestACPShared has an editor of another library and a browser on one session: both get the same turn at the same time, and what
+// one of them sets appears in the other.
 func TestACPShared(t *testing.T) {
 	t.Parallel()
 	vendor, env := proof.Simulator(t, sim.Config{})
@@ -270,7 +270,7 @@ func TestACPShared(t *testing.T) {
 		t.Errorf("the cancelled turn ends with %s", stop)
 	}
 	if levels := e.levels(); len(levels) != 1 {
-		t.Errorf("levels are told as %v; what the editor sets itself it need not be told", levels)
+		t.Errorf("the updates have the levels %v; the editor needs no update of what it set itself", levels)
 	}
 	other := startEditor(t, data, env)
 	if _, err := other.LoadSession(t.Context(), acp.LoadSessionRequest{SessionId: id, Cwd: filepath.Join(folder, "project"), McpServers: []acp.McpServer{}}); err != nil {

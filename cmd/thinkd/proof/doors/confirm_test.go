@@ -8,8 +8,8 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 )
 
-// Two editors race to answer one question: one answer counts, both are told which, and the call runs if it was a yes. A
-// third editor that comes meanwhile finds the question open, and its late answer does nothing.
+// Two editors race to answer one question. One answer counts, both editors learn which, and the call runs if it was a yes. A third
+// editor that connects meanwhile finds the question open, and its late answer does nothing.
 func TestEditorsRaceToConfirm(t *testing.T) {
 	t.Parallel()
 	data := proof.DataDir(t)

@@ -63,9 +63,9 @@ func TestOrderlyEnd(t *testing.T) {
 					}
 				}
 			}
-			// A client that has closed its side may be gone altogether: it is not told for sure.
+			// A client that has closed its side may be gone altogether, so it need not get the end.
 			if ends > 1 || ends == 0 && name != "EOF" {
-				t.Errorf("the end of the turn was told %d times", ends)
+				t.Errorf("the end of the turn came %d times", ends)
 			}
 
 			p = proof.Start(t, data, nil)
@@ -82,10 +82,10 @@ func TestOrderlyEnd(t *testing.T) {
 				t.Fatalf("the answer that was interrupted: %+v", cut)
 			}
 			if b := cut.Content[0]; b.Text != thinking || !b.Signed {
-				t.Errorf("its thinking is %+v; %q was told", b, thinking)
+				t.Errorf("its thinking is %+v; the client got %q", b, thinking)
 			}
 			if b := cut.Content[1]; !strings.HasPrefix(b.Text, heard) || heard == "" {
-				t.Errorf("its text has %d bytes, and is not what was told (%d bytes) and more", len(b.Text), len(heard))
+				t.Errorf("its text has %d bytes, and does not begin with the %d bytes that the client got", len(b.Text), len(heard))
 			}
 			if last := messages[4]; last.Turn != queued || last.Role != "user" {
 				t.Errorf("what was queued is %+v", last)

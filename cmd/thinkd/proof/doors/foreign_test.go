@@ -98,7 +98,7 @@ func TestConversation(t *testing.T) {
 				t.Errorf("thinking/set: %+v", set)
 			}
 			if u := f.Next(); u.Method != "session_update" || u.Seq != next {
-				t.Errorf("thinking/set is told as %s %s", u.Method, u.Raw)
+				t.Errorf("thinking/set is published as %s %s", u.Method, u.Raw)
 			}
 			f.End()
 		})

@@ -14,9 +14,9 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 )
 
-// A model that was told to steal works in the user's home folder, in tool mode edit, and the operator allows its tools. It
-// gets no key, no token and no secret of the user's, and writes nothing that the daemon or git would run. Nobody can be
-// asked, so all of it is refused at once.
+// A model with instructions to steal works in the user's home folder, in tool mode edit, and the operator allows its tools. It gets
+// no key, no token and no secret of the user, and writes nothing that the daemon or git would run. Nobody is there to approve a
+// call, so each of these calls is refused immediately.
 func TestHostileInjection(t *testing.T) {
 	testgo.Cost(t)
 	t.Parallel()

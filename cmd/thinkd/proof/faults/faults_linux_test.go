@@ -40,9 +40,9 @@ const (
 	faultLanes = 6 // side by side
 )
 
-// TestFaults makes single calls of the daemon fail, the first to the two hundredth of each kind, while clients write:
-// once, for a while, for ever, or half done. Whatever fails, nothing is acknowledged that is not there when the daemon
-// has been killed and started on a disk that works; reading works all the time; and who waits for it is told.
+// TestFaults makes single system calls of the daemon fail while clients write: the first to the two hundredth of each kind, once,
+// for a while, for ever, or half done. Whatever fails, all that was acknowledged is there after a kill and a start on a disk that
+// works, reading works all the time, and clients that wait for a write learn that it failed.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	vendor, env := proof.Simulator(t, sim.Config{})
@@ -307,8 +307,8 @@ func (l *hardship) acknowledged() (acks int) {
 	return acks
 }
 
-// borne reports whether all that has to follow the harm has followed: that it was told if there was anything to tell, and,
-// where calls succeed again, that everybody writes again. What comes too late is an error.
+// borne reports whether all that has to follow the fault has followed: clients were notified if anything failed for them, and, if
+// calls succeed again, every client writes again. What comes too late is an error.
 func (l *hardship) borne(first, seen, begun time.Time) bool {
 	told := true
 	if l.harm.lasts != 0 && !seen.IsZero() {
@@ -362,7 +362,7 @@ func (l *hardship) resumed(again time.Time) (took time.Duration, all bool) {
 	return took, all
 }
 
-// saidSo reports whether it was told that nothing can be stored, to who writes and to who only watches.
+// saidSo reports whether clients learned that nothing can be stored: those that write and those that only watch.
 func (l *hardship) saidSo(seen time.Time) (told, late bool) {
 	var refused time.Time
 	var slowest time.Duration
@@ -386,7 +386,7 @@ func (l *hardship) saidSo(seen time.Time) (told, late bool) {
 	l.p.Mu.Unlock()
 	if !told {
 		if late = time.Since(seen) > proof.Patience; late {
-			l.t.Errorf("%v after the fault: a write was refused: %v; a watcher was told: %v\n%s", proof.Patience, !refused.IsZero(), at >= 0, proof.Excerpt(l.p.House.Stderr.String()))
+			l.t.Errorf("%v after the fault: a write was refused: %v; a watcher was notified: %v\n%s", proof.Patience, !refused.IsZero(), at >= 0, proof.Excerpt(l.p.House.Stderr.String()))
 		}
 		return false, late
 	}
@@ -569,7 +569,7 @@ func (l *hardship) lookForMade(p *proof.Process) {
 	}
 }
 
-// remember takes in what was told of the session that was prompted.
+// remember takes in the updates of the session that was prompted.
 func (l *hardship) remember() {
 	s := l.talk
 	if l.p == nil { // the daemon did not start
@@ -580,7 +580,7 @@ func (l *hardship) remember() {
 			continue
 		}
 		if method, twice := s.Numbers[u.Seq]; twice {
-			l.t.Errorf("number %d was told as %s and as %s", u.Seq, method, u.Method)
+			l.t.Errorf("number %d was published as %s and as %s", u.Seq, method, u.Method)
 		}
 		s.Numbers[u.Seq] = u.Method
 		if u.Method != "notice" { // of which the log knows nothing

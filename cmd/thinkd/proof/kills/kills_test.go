@@ -18,9 +18,9 @@ var (
 // killLanes is over how many data directories the kills are spread: each sees its daemon again and again.
 const killLanes = 4
 
-// TestKills kills the daemon at random moments under load, starts it again on the same data directory, and compares
-// what it has with what its clients were told: the prompts that were acknowledged, the blocks whose end was told, the
-// ends of turns, the numbers of notifications, and the last second of what was being written.
+// TestKills kills the daemon at random moments under load, starts it again on the same data directory, and compares what it has
+// with what its clients received: the acknowledged prompts, the blocks whose end was published, the ends of turns, the numbers of
+// notifications, and the last second of unfinished text.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	seed := *killsSeed

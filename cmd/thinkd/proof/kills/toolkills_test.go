@@ -29,8 +29,8 @@ const toolRounds, toolCalls = 8, 2
 
 // TestToolKills gives models of each wire API, and pairs of models that take turns, a task of eight rounds of two calls
 // with thinking between them, and kills the daemon between any two of its events. After each kill the turn is interrupted,
-// every call has its one result, what clients were told is kept is there, and a prompt to go on brings the task to its
-// end. No call runs twice, and no stand-in of a vendor refuses anything or has to be sent a repair.
+// every call has one result, all that was published as stored is there, and a prompt to go on completes the task. No call runs
+// twice, and no stand-in for a vendor refuses anything or needs a repaired request.
 func TestToolKills(t *testing.T) {
 	t.Parallel()
 	seed := *toolKillsSeed
@@ -45,7 +45,7 @@ func TestToolKills(t *testing.T) {
 	}
 	var sum taskTally
 	t.Cleanup(func() {
-		t.Logf("%d kills: %d turns of %d were cut off, %d of them while calls ran; %d results were told, %d tasks came to their end",
+		t.Logf("%d kills: %d turns of %d were cut off, %d of them while calls ran; %d results were published, %d tasks were completed",
 			sum.kills.Load(), sum.cut.Load(), sum.turns.Load(), sum.running.Load(), sum.results.Load(), sum.done.Load())
 		if !t.Failed() && *toolKillsWanted >= 100 && (sum.cut.Load() == 0 || sum.running.Load() == 0 || sum.done.Load() == 0) {
 			t.Error("the kills do not fall among the calls")
@@ -221,7 +221,7 @@ func (l *taskLane) work(p *proof.Process, params json.RawMessage, at int) error 
 	return err
 }
 
-// learn looks at what the client of a life was told.
+// learn takes in what the client of one process received.
 func (l *taskLane) learn(p *proof.Process, turn string) {
 	open, over := 0, false
 	for _, u := range p.Seen() {

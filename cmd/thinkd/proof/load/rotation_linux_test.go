@@ -109,7 +109,7 @@ func rotate(t *testing.T, visited bool) {
 	}
 	close(visits.enough)
 	heard.Wait()
-	var last time.Duration // that a client which reads was told
+	var last time.Duration // when the last client that reads learned of it
 	for i, c := range clients {
 		if e, ok := errors.AsType[websocket.CloseError](c.err); !c.deaf && (!ok || e.Code != 4001) {
 			t.Errorf("client %d: the connection ends with %v", i, c.err)
@@ -161,7 +161,7 @@ func rotate(t *testing.T, visited bool) {
 		}
 		hasAll(t, p, ids[i], l)
 	}
-	t.Logf("%d clients with turns (%d running in all) and %d doors: the token was replaced, the last client that reads was told after %v, and all were gone after %v; "+
+	t.Logf("%d clients with turns (%d running in all) and %d doors: the token was replaced, the last client that reads learned of it after %v, and all were gone after %v; "+
 		"%d have every word in order, %d began anew", len(clients), busy.Running, doors, last.Round(time.Millisecond), gone.Round(time.Millisecond), whole, anew)
 	if visited {
 		t.Logf("%d came in with the old token, the last %v before it was replaced, and %d were refused", visits.let, replaced.Sub(visits.last).Round(time.Millisecond), visits.refused)

@@ -379,7 +379,7 @@ func (l *soakLane) take(ctx context.Context) (gjson.Result, error) {
 		l.seq = seq.Uint()
 	}
 	if m.Get("method").Str == "stale" {
-		return m, errors.New("a client that reads is told that it is slow")
+		return m, errors.New("a client that reads got stale, as a slow one does")
 	}
 	return m, nil
 }

@@ -60,7 +60,7 @@ func (l lecture) give(sim.Request) *sim.Answer {
 	return a
 }
 
-// watcher is a client on a WebSocket that keeps what adds up, and not what it was told: it is to cost little.
+// watcher is a client on a WebSocket. To cost little, it keeps sums and texts, not the messages that it received.
 type watcher struct {
 	t    testing.TB
 	s    *proof.Served
@@ -74,7 +74,7 @@ type watcher struct {
 	seq   atomic.Uint64 // of the last update
 	text  strings.Builder
 	late  []time.Duration // of each update, since its ts, which has milliseconds
-	ended time.Time       // when the turn's end was told
+	ended time.Time       // when the turn's end arrived
 	stop  string          // what it said; empty: the turn had ended before
 	after string          // what it found when it woke up
 }
@@ -624,7 +624,7 @@ func TestDoorsThatDoNotRead(t *testing.T) {
 	}
 }
 
-// growthOf is the text that a client was told, piece by piece.
+// growthOf returns the text that a client received piece by piece.
 func growthOf(p *proof.Process) string {
 	var text strings.Builder
 	for _, u := range p.Seen() {

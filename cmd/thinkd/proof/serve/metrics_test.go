@@ -44,7 +44,7 @@ func TestMetrics(t *testing.T) {
 		}
 		return list
 	}
-	for begun := time.Now(); len(missing()) > 0 && time.Since(begun) < proof.Patience; { // the turn's end is told a moment before it is over
+	for begun := time.Now(); len(missing()) > 0 && time.Since(begun) < proof.Patience; { // the turn's end is published a moment before the metrics count it
 		time.Sleep(20 * time.Millisecond)
 	}
 	for _, line := range missing() {
@@ -52,7 +52,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, secret := range []string{said, made.ID, s.Token} {
 		if strings.Contains(body, secret) {
-			t.Errorf("%q is told", secret)
+			t.Errorf("the metrics contain %q", secret)
 		}
 	}
 	if t.Failed() {

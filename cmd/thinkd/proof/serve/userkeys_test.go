@@ -68,7 +68,7 @@ func TestUserKeys(t *testing.T) {
 				t.Errorf("%s calls with %q, want %q", name, got, key)
 			}
 			if bytes.Contains(end.Raw, []byte("canary")) {
-				t.Errorf("%s is told a key: %s", name, end.Raw)
+				t.Errorf("%s received a key: %s", name, end.Raw)
 			}
 		}
 	}

@@ -19,9 +19,9 @@ import (
 
 var damagesWanted = flag.Int("damages", 21, "how many damaged stores TestDamagedStores makes")
 
-// TestDamagedStores starts the daemon on damaged copies of a store. It either refuses, with what to do and without having
-// changed a byte, or it starts, and each session reads as it was or is told as damaged. It never crashes, and the second
-// start goes as the first.
+// TestDamagedStores starts the daemon on damaged copies of a store. Either it refuses to start, says what to do and changes no byte,
+// or it starts, and each session reads as it was or is reported as damaged. It never crashes, and the second start goes like the
+// first.
 func TestDamagedStores(t *testing.T) {
 	t.Parallel()
 	whole, mark, want := storeToDamage(t)
@@ -125,7 +125,7 @@ func startDamaged(t *testing.T, what string, data, mark []byte, want map[string]
 				t.Errorf("%s: the daemon says %q", what, first)
 			}
 			if err := h.Gone(); err == nil {
-				t.Errorf("%s: a refused start is told as a success", what)
+				t.Errorf("%s: a refused start is reported as a success", what)
 			}
 			if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, data) {
 				t.Errorf("%s: refused, and the file was changed; %v", what, err)

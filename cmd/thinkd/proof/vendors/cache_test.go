@@ -26,10 +26,10 @@ type cachedTurn struct {
 	Lost   int    // notices
 }
 
-// TestCacheOverChangesOfLevel holds two conversations that say the same, of 20 turns each and with a kill of the daemon
-// in the middle: one at the same level, one with six changes. The simulator keeps a cache by the vendors' rules. Where
-// the vendor takes a change inside of the conversation the changes cost nothing, and what is sent stays as it is, word
-// for word; elsewhere each of them costs the cache, and is told.
+// TestCacheOverChangesOfLevel has two conversations with the same 20 prompts, and a kill of the daemon in the middle: one stays at
+// its level, one changes the level six times. The simulator keeps a cache by the vendors' rules. If the vendor accepts a change
+// inside the conversation, the changes cost nothing, and earlier messages are sent unchanged, byte for byte. Otherwise each change
+// costs the cache, and a notice says so.
 func TestCacheOverChangesOfLevel(t *testing.T) {
 	for _, tt := range []struct {
 		model   string
@@ -113,7 +113,7 @@ func TestCacheOverChangesOfLevel(t *testing.T) {
 	}
 }
 
-// cachedTurn prompts and collects what is told of the cache.
+// playCached prompts, and collects what the updates say of the cache.
 func playCached(p *proof.Process, session, text string) cachedTurn {
 	p.T.Helper()
 	end := p.Turn(session, text)

@@ -21,8 +21,8 @@ const (
 	canaryHeader = "canary-of-a-header-5d1e8b70"
 )
 
-// blabber is a server that tells everybody what it was told: key and header stand in all that it answers. The prompt
-// names the way.
+// blabber is a server that repeats secrets: the key and the header that it received are in all of its answers. The prompt selects
+// the kind of answer.
 type blabber struct {
 	elsewhere string
 	heard     atomic.Int64 // requests that came with both secrets

@@ -250,7 +250,7 @@ func (l *life) live(t *testing.T, p *proof.Process) error {
 	return nil
 }
 
-// leftOut checks what is told of a refused prompt: it stays in the history, and is left out of requests.
+// leftOut checks what clients see of a refused prompt: it stays in the history, and later requests leave it out.
 func (l *life) leftOut(t *testing.T, p *proof.Process, session string) {
 	messages, err := p.History(session)
 	if err != nil {

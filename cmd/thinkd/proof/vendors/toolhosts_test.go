@@ -109,7 +109,7 @@ func TestToolsOfTheDaemon(t *testing.T) {
 		}
 	}
 	if !strings.Contains(output, "1/2\n") {
-		t.Errorf("progress is told as %q", output)
+		t.Errorf("the progress reads %q", output)
 	}
 	if err := p.Call("session/new", map[string]any{"tools": "builtin"}, nil); err == nil || !strings.Contains(err.Error(), "cwd: the built-in tools need a folder") {
 		t.Errorf("without a folder: %v", err)
