@@ -192,7 +192,7 @@ type Capability struct {
 	InPlace  bool `json:"in_place,omitempty"`  // the vendor takes a change of effort inside of the conversation
 }
 
-// CanDisable reports whether there is an off, be it only for thinking before the answer.
+// CanDisable reports whether thinking can be switched off, at least the thinking before the answer.
 func (c Capability) CanDisable() bool { return c.Off != OffNever }
 
 // Thinks reports whether the model thinks at all.

@@ -53,7 +53,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// What the operator states of a model's thinking stays, whoever answers.
+// What the operator configures for a model's thinking stays, also if the vendor redirects the model to another one.
 func TestRedirectOfStatedRow(t *testing.T) {
 	later := func() time.Time { return time.Date(2026, 12, 2, 0, 0, 0, 0, time.UTC) }
 	for _, test := range []struct {

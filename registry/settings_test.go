@@ -115,7 +115,7 @@ type putting struct {
 
 func (p *putting) Put(text []byte) error { return p.put(text) }
 
-// A change that cannot be saved is not in force, and one that its maker refuses is not saved.
+// A change that cannot be saved does not apply. A change whose function returns an error is not saved.
 func TestSettingsChange(t *testing.T) {
 	broken, saves := errors.New("no room"), 0
 	var fail error

@@ -42,7 +42,7 @@ type floor struct {
 	viaJSON  bool
 	sessions int
 
-	mu  sync.Mutex // one line, or more, at a time
+	mu  sync.Mutex // held while whole lines are written
 	out io.Writer
 }
 

@@ -80,7 +80,7 @@ func (c *toolCall) followedBy(piece gjson.Result) bool {
 	return name != "" && (name != c.name || complete(c.text.String()) || arguments.IsObject() || complete(arguments.Str))
 }
 
-// complete reports whether arguments are a whole JSON value, be it of the wrong type.
+// complete reports whether arguments are a whole JSON value, even of the wrong type.
 func complete(text string) bool {
 	text = strings.TrimSpace(text)
 	return text != "" && strings.Contains("}]l", text[len(text)-1:]) && gjson.Valid(text)

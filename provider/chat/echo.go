@@ -118,7 +118,7 @@ type gathered struct {
 	parts   []any    // of a content array
 	inline  []string // what stood between tags, raw
 	details []json.RawMessage
-	listed  bool            // details came, be it an empty array
+	listed  bool            // details came, even as an empty array
 	opaque  json.RawMessage // the last
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 )
 
-// again takes in another piece, of a chunk that is the one before but for its text.
+// again takes in another piece, of a chunk that differs from the one before only in its text.
 func (r *reply) again(piece gjson.Result) error {
 	var err error
 	if r.like.field == "" {

@@ -155,7 +155,7 @@ func TestListings(t *testing.T) {
 	}
 }
 
-// What is no list is told, and a host whose list has names alone says so.
+// A response that is no list is an error, and a host whose list has only names says so.
 func TestListingsBroken(t *testing.T) {
 	for dialect, paths := range map[string][]string{"openrouter": {"/v1/models"}, "kimi": {"/v1/models"}, "copilot": {"/v1/models"},
 		"lmstudio": {"/api/v1/models", "/api/v0/models"}, "llamacpp": {"/v1/models", "/props"}, "vllm": {"/v1/models"}} {

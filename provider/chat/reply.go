@@ -112,7 +112,7 @@ type said struct {
 // whole, unchanged and in order (docs: openrouter.ai, reasoning-tokens; platform.minimax.io, text-m2-function-call).
 type details struct {
 	list []*detail
-	came bool // an array came, be it empty
+	came bool // an array came, even an empty one
 	late bool // something came after its block had ended
 }
 

@@ -144,7 +144,7 @@ func TestWire(t *testing.T) {
 		if !tried[id] {
 			t.Errorf("dialect %s has no line", id)
 		}
-		// A model without thinking, or of which nothing is known, is told nothing.
+		// Requests to a model without thinking, or to an unknown model, have no parameter for thinking.
 		for _, row := range []provider.Model{{ID: "m", Known: true, Thinking: provider.Capability{Control: provider.ControlNone}}, {ID: "m"}} {
 			got, err := newAPI(t, id, nil).Wire(&provider.Request{Model: row, Decision: provider.Decision{Control: modeOmit}})
 			if err != nil || string(got) != "{}" {
@@ -181,8 +181,8 @@ func (a *answering) RoundTrip(req *http.Request) (*http.Response, error) {
 
 const fine = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 
-// What a host refuses is repaired once: the error names the repair, the same request with it in force is another one,
-// and a second refusal names none.
+// A refused request is repaired once. The error names the repair, the same request with the repair differs from the first one, and
+// the error of a second refusal names no repair.
 func TestRepairs(t *testing.T) {
 	sealed := provider.State{Origin: provider.Origin{API: "chat", Vendor: "openrouter", Model: "anthropic/claude"},
 		Data: json.RawMessage(`{"reasoning_details":[{"type":"reasoning.text","text":"T.","signature":"c2ln","format":"anthropic-claude-v1","index":0}]}`)}
@@ -345,7 +345,7 @@ func TestCallPlaceholder(t *testing.T) {
 	}
 }
 
-// No key, no call; nothing of the key in what is told.
+// Without a key there is no call. No error contains any part of the key.
 func TestNoKey(t *testing.T) {
 	api := chat.New(exchange.Config{Provider: "deepseek", BaseURL: "https://api.deepseek.com", KeyVar: "DEEPSEEK_API_KEY"}, named(t, "deepseek"))
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}}))

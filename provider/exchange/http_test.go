@@ -153,7 +153,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRequestIDHoldsNoSecret: a server may say back whatever it was told, also in its name for the exchange.
+// TestRequestIDHoldsNoSecret: a server may repeat anything that it received, also in its request id.
 func TestRequestIDHoldsNoSecret(t *testing.T) {
 	c := caller()
 	h := http.Header{"Request-Id": {"req " + canary}}

@@ -12,7 +12,7 @@ import (
 	"github.com/thinkd/thinkd/provider/quota"
 )
 
-// Each answer is noted, a refusal as well. People are told once when little is left.
+// The limits in each answer are recorded, also those of a refusal. One notice is sent when little is left.
 func TestLimitsOfAnswers(t *testing.T) {
 	meter := quota.NewMeter(nil)
 	status, used := 200, "50"

@@ -68,7 +68,7 @@ func refusalRows(t *testing.T) (rows []refusalRow) {
 	return rows
 }
 
-// refuser answers with a refusal as often as it is told to, then well, and keeps what was sent.
+// refuser refuses the configured number of requests, then answers normally. It keeps all requests.
 type refuser struct {
 	row  refusalRow
 	left int
@@ -297,7 +297,7 @@ func (r *refuser) lowered(t *testing.T, api provider.Provider) {
 		t.Errorf("the limit went from %d to %d", first, second)
 	}
 	if !slices.ContainsFunc(reply.Notices, func(n provider.Notice) bool { return strings.Contains(n.Text, "limit on output") }) {
-		t.Errorf("nobody is told: %v", reply.Notices)
+		t.Errorf("no notice names the limit: %v", reply.Notices)
 	}
 	if reply := providertest.Check(t, api.Stream(t.Context(), r.request())); reply.Err != nil {
 		t.Error(reply.Err)

@@ -9,10 +9,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A Stencil knows an event by the one before it. Most events of an answer are like the last one but for their text:
-// where all else is the same byte for byte, so is what it means, and only the text has to be read. That is right for
-// any order of members, doubled ones and unknown ones, since it does not look at them; whatever else differs does not
-// match, and is decoded in full.
+// A Stencil recognizes an event that differs from the one before only in its text, as most events of an answer do. If all
+// other bytes are equal, the event means the same, and only the text has to be read. This is right for any order of members, and for
+// repeated and unknown members, because the stencil compares bytes and not members. An event with any other difference
+// does not match, and is decoded in full.
 //
 // What an event does to the reply must follow from its bytes and from what the event before it left: so an adapter
 // clears the stencil whenever it decodes another one. The zero value matches nothing. It is for adapters, and for one

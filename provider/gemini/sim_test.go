@@ -91,7 +91,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// A signature that is not taken is answered by a repair, which is then in force.
+// If a signature is refused, the error names a repair, and the request with that repair is accepted.
 func TestRepairAgainstSimulator(t *testing.T) {
 	api, _ := simulated(t)
 	req := provider.Request{Model: leveled("gemini-3.8-flash", provider.Low), Messages: []provider.Message{providertest.User("Hi [[sim: tool=read]]")},

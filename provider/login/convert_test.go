@@ -25,7 +25,7 @@ func (b bound) Convert(*provider.Request) (provider.Conversion, error) {
 	return provider.Conversion{Dropped: 1}, nil
 }
 
-// What becomes of thinking is told for the credential that a call would have, and not before that is there.
+// Convert answers for the credential that a call would use. Until there is one, it returns ErrNotKnownYet.
 func TestConvert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := logIn(t, logins.Config{})

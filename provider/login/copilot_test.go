@@ -282,7 +282,7 @@ func TestExchange(t *testing.T) {
 	})
 }
 
-// TestExchangeFails: a token that is still good is used while it cannot be renewed; after its end the failure is told.
+// TestExchangeFails: while a token cannot be renewed, it is used until it expires. After that, calls return the failure.
 func TestExchangeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := logIn(t, logins.Config{})

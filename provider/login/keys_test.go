@@ -136,7 +136,7 @@ func TestKeysReplaced(t *testing.T) {
 	}
 }
 
-// TestKeysNotWritten: with an error from Set nothing has changed; a replaced token is in force all the same.
+// TestKeysNotWritten: if Set returns an error, nothing has changed. If Replace returns one, the new token is used all the same.
 func TestKeysNotWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	keys := open(t, filepath.Join(dir, "keys.json"))
@@ -144,7 +144,7 @@ func TestKeysNotWritten(t *testing.T) {
 		t.Errorf("set without a directory: %v", err)
 	}
 	if !keys.Grant("a").IsZero() {
-		t.Error("it is in force, and not on disk")
+		t.Error("the key is used, and is not on disk")
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -214,7 +214,8 @@ func TestKeysTogether(t *testing.T) {
 	}
 }
 
-// A key is on disk when Set returns: the file before it has its name, and the name. A full disk is told, and changes nothing.
+// A key is on disk when Set returns: the new file is synced before it is renamed, and the directory after that. On a full disk, Set
+// returns an error and changes nothing.
 func TestKeysAreSynced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.json")
 	keys := open(t, path)

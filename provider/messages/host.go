@@ -57,7 +57,7 @@ type Host struct {
 	// such list.
 	ListBase func(base string) string
 
-	// Echo is a host that refuses an answer with tool calls that comes back without thinking, be it empty.
+	// Echo: the host refuses an answer with tool calls that is sent back without thinking. Empty thinking is enough.
 	Echo bool
 }
 

@@ -33,7 +33,7 @@ func text(s string) string {
 	return `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + s + `"}}` + "\n\n"
 }
 
-// Comments, pings and bytes of an event that is not whole are told, at most once a second; Check counts the seconds.
+// Comments, pings and bytes of an incomplete event are reported, at most once a second. Check counts the seconds.
 func TestAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()

@@ -67,7 +67,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// Lists that are none are told as such, and a model that goes away meanwhile is left out.
+// A response that is no list is an error. A model that disappears while the list is read is left out.
 func TestModelsBroken(t *testing.T) {
 	tests := []struct {
 		tags, show string

@@ -86,7 +86,7 @@ func (r *reply) Known(line []byte) bool {
 	return r.like
 }
 
-// again takes in the text of an object that is the one before but for it.
+// again takes in the text of an object that differs from the one before only in its text.
 func (r *reply) again(piece gjson.Result) error {
 	if err := r.text(r.kind, piece); err != nil {
 		return err

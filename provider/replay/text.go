@@ -88,7 +88,7 @@ func Result(r provider.ToolResult) provider.Blocks {
 // failure stands in front of what a tool said that failed.
 const failure = "error: "
 
-// Pictured reports whether a conversation has an image, be it in the result of a tool. Copilot wants to know.
+// Pictured reports whether a conversation has an image, also in the result of a tool. Copilot needs a header for that.
 func Pictured(list []provider.Message) bool {
 	return slices.ContainsFunc(list, func(m provider.Message) bool { return pictured(m.Blocks) })
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/thinkd/thinkd/provider/providertest"
 )
 
-// A model that refuses an effort and names those that it has is asked once more with the nearest of them, and people
-// are told.
+// If a model refuses an effort and names those that it has, it is called once more with the nearest of them, and a notice says so.
 func TestEffortsLearned(t *testing.T) {
 	for _, tc := range []struct {
 		model  string

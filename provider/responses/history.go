@@ -293,7 +293,7 @@ func (h *history) call(b provider.ToolCall, e entry, raw bool) error {
 	return nil
 }
 
-// ownCall writes a call as the vendor wrote it, but for a name that the vendor itself refuses in a history and an id that
+// ownCall writes a call as the vendor wrote it, except for a name that the vendor itself refuses in a history, and an id that
 // another call has.
 func (h *history) ownCall(b provider.ToolCall, e entry, raw bool) error {
 	id, name := e.item.Get("call_id").Str, e.item.Get("name").Str

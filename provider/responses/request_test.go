@@ -239,7 +239,7 @@ func TestRefusals(t *testing.T) {
 			req.Repairs = []provider.Repair{e.Repair}
 			again, ok := errors.AsType[*provider.Error](providertest.Check(t, api.Stream(t.Context(), req)).Err)
 			if !ok || again.Repair != "" {
-				t.Errorf("with the repair in force: %v, repair %q", again, again.Repair)
+				t.Errorf("with the repair: %v, repair %q", again, again.Repair)
 			}
 		})
 	}

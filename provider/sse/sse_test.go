@@ -115,8 +115,8 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// An event is told when its blank line is there, and bytes that complete nothing are told before the next read: the
-// pipe would hang otherwise.
+// An event is returned as soon as its blank line is there. Bytes that complete nothing are reported before the next read. Otherwise
+// the pipe would hang.
 func TestReadDoesNotWait(t *testing.T) {
 	r, w := io.Pipe()
 	writes := make(chan string)

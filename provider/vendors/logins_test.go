@@ -15,7 +15,7 @@ import (
 	"github.com/thinkd/thinkd/provider/vendors"
 )
 
-// TestAzure: each customer's place has its own name, and before it is told a call says how to.
+// TestAzure: each customer of Azure has an endpoint with its own name. Without one, the error of a call says how to set it.
 func TestAzure(t *testing.T) {
 	t.Parallel()
 	heard := make(chan *http.Request, 1)

@@ -101,7 +101,7 @@ func TestVendorLists(t *testing.T) {
 		for broken, why := range refused {
 			got, _ := ask(of, broken)
 			if _, ok := has(of, "brand-new-9"); got.err == "" || !strings.Contains(got.err, why) || !ok || len(got.err) > 500 {
-				t.Errorf("%s: %.60q: %+v; the list before is in force: %v", of, broken, got, ok)
+				t.Errorf("%s: %.60q: %+v; the list before is still used: %v", of, broken, got, ok)
 			}
 		}
 

@@ -1,7 +1,7 @@
 // Package bolt is a [session.Store] in one file, thinkd.db in the data directory, for one machine.
 //
-// It is safe for concurrent use. One process has the directory at a time: [Open] returns a [LockedError] while another one
-// does.
+// It is safe for concurrent use. Only one process can have the directory open: while another one has it, [Open] returns a
+// [LockedError].
 //
 // Guarantees, in addition to those of [session.Store]:
 //

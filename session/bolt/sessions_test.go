@@ -95,7 +95,7 @@ func TestManySessions(t *testing.T) {
 		{"the first log", dropLogs(ids[0]), ids[:1], "its log is missing"},
 		{"the last log", dropLogs(ids[last]), ids[last:], "its log is missing"},
 		{"two logs apart", dropLogs(ids[700], ids[2100]), []session.ID{ids[700], ids[2100]}, "its log is missing"},
-		{"more logs in a row than are handed on at a time", dropLogs(ids[900 : 900+2*logEndsRoom]...), ids[900 : 900+2*logEndsRoom], "its log is missing"},
+		{"more logs in a row than one batch has", dropLogs(ids[900 : 900+2*logEndsRoom]...), ids[900 : 900+2*logEndsRoom], "its log is missing"},
 		{"the last logs, and all of a part", dropLogs(ids[1500:]...), ids[1500:], "its log is missing"},
 		{"all logs", dropLogs(ids...), ids, "its log is missing"},
 		{"the first record", dropRecords(true, ids[0]), ids[:1], "its record is missing"},

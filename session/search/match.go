@@ -42,7 +42,7 @@ func (m *matcher) find(text string, most int) (places []span, total int) {
 	if total == 0 {
 		return nil, 0
 	}
-	var bounds []int // in the folded text: start and end by turns
+	var bounds []int // in the folded text: start, end, start, end, …
 	for at := 0; len(bounds) < 2*min(total, most); {
 		start := at + bytes.Index(m.folded[at:], m.pattern)
 		at = start + len(m.pattern)

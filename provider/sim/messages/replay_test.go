@@ -13,7 +13,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/simtest"
 )
 
-// talk is a conversation that keeps what it is told.
+// talk is a conversation that keeps the prompts and the answers.
 type talk struct {
 	t       *testing.T
 	s       *sim.Server
@@ -283,7 +283,7 @@ func TestValueEqual(t *testing.T) {
 	}
 }
 
-// TestReaders: what a model cannot read is left out, is no error, and is told where the beta asks for it.
+// TestReaders: blocks that a model cannot read are left out without an error, and are reported if the beta header asks for that.
 func TestReaders(t *testing.T) {
 	const binding = "model_binding_mismatch"
 	for _, c := range []struct {

@@ -242,7 +242,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestCountChecksTheSame: count_tokens refuses what create refuses, but for what only create has.
+// TestCountChecksTheSame: count_tokens refuses what create refuses, except in members that only create has.
 func TestCountChecksTheSame(t *testing.T) {
 	s := sim.New(sim.Config{})
 	only := map[string]bool{"max_tokens": true, "stream": true, "temperature": true, "top_p": true, "top_k": true, "metadata": true, "stop_sequences": true, "service_tier": true}

@@ -156,7 +156,7 @@ func (d Digest) String() string { return hex.EncodeToString(d[:12]) }
 // DigestOf is the digest of one string as text.
 func DigestOf(s string) string { return Digest{}.With([]byte(s)).String() }
 
-// Without is m but for some members.
+// Without returns m without the named members.
 func Without(m map[string]any, names ...string) map[string]any {
 	rest := make(map[string]any, len(m))
 	for k, v := range m {
