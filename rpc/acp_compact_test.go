@@ -12,7 +12,7 @@ import (
 // A summary is asked for by a command, and told to those who can show it; for others there is the answer.
 func TestACPCompact(t *testing.T) {
 	long := strings.Repeat("word ", 400)
-	onStage(t, strings.Repeat("say "+long+"\n\n", 4)+"say All of it in short.", 0, func(s *stage) {
+	onStage(t, strings.Repeat("say "+long+"\n\n", 4)+"say All of it in short.\n\nsay Shorter.\n\nsay after it", 0, func(s *stage) {
 		d, plain := s.sit(`{"session":{"compaction":{}}}`), s.sit(`{}`)
 		defer d.stand()
 		defer plain.stand()
@@ -62,6 +62,14 @@ func TestACPCompact(t *testing.T) {
 		}
 		if got, _ := d.answer(d.prompt(id, "/uncompact")); !got.Get("error").Exists() {
 			t.Errorf("undone twice: %s", got)
+		}
+		// A turn after a summary ends as any other, and its end is the last that the editor gets of it.
+		d.prompt(id, "/compact")
+		time.Sleep(time.Second)
+		next := d.prompt(id, "say")
+		time.Sleep(time.Second)
+		if got, at := d.answer(next); got.Get("result.stopReason").String() != "end_turn" || at != len(d.got())-1 {
+			t.Errorf("the turn after the summary: %s, message %d of %d", got, at, len(d.got()))
 		}
 	})
 }

@@ -560,6 +560,15 @@ func TestACPSteering(t *testing.T) {
 		}
 		s.result("tool/result", map[string]any{"session_id": id, "call_id": "c1", "content": []any{}})
 		time.Sleep(time.Second)
+		var said []string // the prompts of the conversation, with what the model answers to them
+		for _, m := range s.result("session/history", map[string]any{"session_id": id}).Get("messages").Array() {
+			if text := m.Get(`content.#(type=="text").text`).String(); text != "" {
+				said = append(said, m.Get("role").String()+" "+text)
+			}
+		}
+		if diff := cmp.Diff([]string{"user go", "user faster", "assistant done"}, said); diff != "" {
+			t.Errorf("the model got it before its next call (-want +got)\n%s", diff)
+		}
 		if got := steer(""); got != "startedNewTurn" {
 			t.Error(got)
 		}

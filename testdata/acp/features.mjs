@@ -208,12 +208,12 @@ await app.connectWith(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(c
   works("another directory");
 
   // Commands: one prompt with another level, another model, the session as a text, and a summary of the earlier turns.
-  const plain = (await open()).sessionId; // no markers, which a summary would have in its record
-  assert.equal((await say(plain, "/think off Hm.")).stopReason, "end_turn");
+  const plain = (await open()).sessionId;
+  assert.equal((await say(plain, "/think off Hm. " + quick)).stopReason, "end_turn");
   const switched = await say(plain, "/model sim/gpt");
   await until((u) => u.sessionUpdate === "config_option_update" && value(u, "model") === "sim/gpt", switched.from);
   assert.match(text(plain, (await say(plain, "/export")).from), /^# /m);
-  assert.equal((await say(plain, "/think off And now?")).stopReason, "end_turn");
+  assert.equal((await say(plain, "/think off And now? " + quick)).stopReason, "end_turn");
   assert.equal((await say(plain, "/compact")).stopReason, "end_turn");
   works("commands run");
 
