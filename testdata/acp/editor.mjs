@@ -70,7 +70,7 @@ async function connect(buffers, permits, use) {
 
 const say = (text) => [{ type: "text", text }];
 
-// story is what was told: text put together by message, calls by their states.
+// story sums up the updates: text joined by message, and the states of each call.
 function story(updates) {
   const lines = [];
   let last;

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// ledger is what the clients of a daemon asked for and were told.
+// ledger has the requests of a daemon's clients and what they received.
 type ledger struct {
 	mu       sync.Mutex
 	sessions []*conversation
@@ -18,7 +18,7 @@ type conversation struct {
 	id      string
 	prompts []*prompt
 	ends    map[string]string // reason by turn
-	blocks  map[place]string  // text of those whose end was told
+	blocks  map[place]string  // text of those whose end was published
 	title   string            // acknowledged; empty: none was
 	asked   string            // the last title that was asked for
 }
@@ -162,7 +162,7 @@ func (c *conversation) check(d *daemon) error {
 	}
 	for at, text := range c.blocks {
 		if got, ok := blocks[at]; got != text {
-			return fmt.Errorf("block %d of message %s is %q (there: %v), and was told as %q", at.block, at.message, got, ok, text)
+			return fmt.Errorf("block %d of message %s is %q (there: %v), and was published as %q", at.block, at.message, got, ok, text)
 		}
 	}
 	for turn, stop := range c.ends {
@@ -173,7 +173,7 @@ func (c *conversation) check(d *daemon) error {
 			return fmt.Errorf("turn %s: %w", turn, err)
 		}
 		if end.Stop != stop {
-			return fmt.Errorf("turn %s ended with %s, and %s was told", turn, end.Stop, stop)
+			return fmt.Errorf("turn %s ended with %s, and %s was published", turn, end.Stop, stop)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-// What the browser tests share: the program, a browser, a stand-in for a vendor that says what it is told to, and a wire
+// What the browser tests share: the program, a browser, a stand-in for a vendor that answers from a script, and a wire
 // that can be cut. $THINKD is the program. $SHOTS, if it is set, is a folder for screenshots. $THINKD_CERT and
 // $THINKD_KEY are the files of a certificate for 127.0.0.1.
 //

@@ -58,7 +58,7 @@ test("model and level: the model's own list, the effective level, for a session 
 	assert.match(await page.innerText("#level-now"), /low/);
 	await ask(page, "And July? [[sim: pace=0]]");
 	const chips = page.locator(".chip");
-	assert.match(await drawn(chips.nth(1)), /low/, "the level in force is on the turn");
+	assert.match(await drawn(chips.nth(1)), /low/, "the turn shows the level in effect");
 
 	// A model that does not think has no levels to choose, and says so.
 	await page.click("#pick-model");
@@ -100,7 +100,7 @@ test("model and level: the model's own list, the effective level, for a session 
 	await page.context().close();
 });
 
-test("a tool asks, and is told", async () => {
+test("a tool asks, and gets the answer", async () => {
 	const page = await open(chrome, daemon.url);
 	await page.click("#try-tool");
 	await page.locator(".card.ask").waitFor();
