@@ -97,7 +97,7 @@ func TestACPCompactStopped(t *testing.T) {
 		d.prompt(id, "go on")
 		time.Sleep(time.Second)
 		if got := d.got()[from].Get("params.update"); got.Get("status").String() != "failed" {
-			t.Errorf("what came of it is told as %s", got)
+			t.Errorf("the update of the result is %s", got)
 		}
 	})
 }

@@ -184,7 +184,7 @@ func TestACPOptions(t *testing.T) {
 		d.tells(from+2, "result", `config_option_update "mirror/claude-opus-5-5","read","medium"`, "current_mode_update",
 			"result", `config_option_update "mirror/claude-haiku-4-5","read","medium"`)
 
-		// What another client sets is told, by either protocol.
+		// What another client sets is published to this one, whichever protocol the other client speaks.
 		from = len(d.got())
 		s.result("thinking/set", map[string]any{"session_id": id, "level": "low"})
 		other := s.sit(`{}`)
@@ -212,7 +212,7 @@ func TestACPOptions(t *testing.T) {
 	})
 }
 
-// A block that has no text is told beside an update, and only editors that can show notices get any.
+// A block without text is described in the _meta of an update, and only editors that can show notices get notices.
 func TestACPSilentBlocks(t *testing.T) {
 	onStage(t, "think …\nsay hi", 0, func(s *stage) {
 		for capabilities, notices := range map[string]bool{`{}`: false, `{"session":{"notices":null}}`: false, `{"session":{"notices":{}}}`: true} {
@@ -229,7 +229,7 @@ func TestACPSilentBlocks(t *testing.T) {
 				told = told || up.Get("sessionUpdate").String() == "notice"
 			}
 			if told != notices {
-				t.Errorf("with %s, notices are told: %v", capabilities, told)
+				t.Errorf("with %s, notices came: %v", capabilities, told)
 			}
 			d.stand()
 		}
@@ -266,7 +266,7 @@ func (d *desk) permit(outcome string) {
 	synctest.Wait()
 }
 
-// A question is asked in a turn and nowhere else. The first answer counts, and whoever is late is told.
+// Questions are asked only during a turn. The first answer counts, and the questions to other editors are cancelled.
 func TestACPPermission(t *testing.T) {
 	withTools(t, "call c1 write {\"a\":1}\n\nsay done\n\ncall c1 write {}\n\nsay done\n\ncall c1 write {}\n\nsay done", func(s *stage, id string) {
 		d, other := s.sit(`{}`), s.sit(`{}`)
@@ -372,7 +372,7 @@ func TestACPRejectAlways(t *testing.T) {
 	})
 }
 
-// The mode is in force at once.
+// A change of the mode applies to the next call.
 func TestACPMode(t *testing.T) {
 	withTools(t, "call c1 write {}\n\nsay a\n\ncall c2 write {}\ncall c3 look {}\n\nsay b", func(s *stage, id string) {
 		d := s.sit(`{}`)
@@ -503,7 +503,7 @@ func TestACPMidTurn(t *testing.T) {
 	})
 }
 
-// A prompt by one editor is shown by the other; natively, the same turn is told at the same time.
+// A prompt of one editor is shown in the other. A native client gets the same turn at the same time.
 func TestACPShared(t *testing.T) {
 	onStage(t, "think Hm.\nsay done", 0, func(s *stage) {
 		d, other := s.sit(`{}`), s.sit(`{}`)
@@ -534,7 +534,7 @@ func TestACPShared(t *testing.T) {
 				found = found || gjson.Get(m, "params.seq").Raw == seq
 			}
 			if !found {
-				t.Errorf("nobody was told of %s", seq)
+				t.Errorf("no client got %s", seq)
 			}
 		}
 	})
@@ -575,7 +575,7 @@ func TestACPSteering(t *testing.T) {
 		time.Sleep(time.Second)
 		for _, line := range d.story(from) {
 			if strings.HasPrefix(line, "user_message_chunk") {
-				t.Error("what the editor said itself is told to it")
+				t.Error("the editor gets its own prompt back")
 			}
 		}
 	})

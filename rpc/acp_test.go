@@ -76,7 +76,7 @@ func (s *stage) connectEditor(messageBytes int) *desk {
 	return d
 }
 
-// stand ends the connection. What the editor was told has to be as the schema has it, where that is installed.
+// stand ends the connection, and checks all messages that the editor received against the schema, if that is installed.
 func (d *desk) stand() {
 	d.Helper()
 	d.conn.Close()

@@ -27,8 +27,8 @@ func (c *client) attachTo(ctx context.Context, id session.ID, after seqNumber, l
 	return snap, err
 }
 
-// attachThen is attachTo but for the updates: they wait until follow is called, which has to be. It is for those who
-// answer late, on a goroutine that nothing keeps from being overtaken.
+// attachThen is like attachTo, except that updates wait until the caller calls follow, which it must. It is for methods
+// that respond later, on a goroutine of their own: without the wait, updates could be sent before the response.
 func (c *client) attachThen(ctx context.Context, id session.ID, after seqNumber, limit int, wants wanted) (snap agent.Snapshot, follow func(), err error) {
 	var sub *feed.Subscription
 	snap, err = service.OnAgent(ctx, c, id, func(a *agent.Agent) (snap agent.Snapshot, err error) {

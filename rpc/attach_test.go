@@ -110,7 +110,7 @@ func TestPromptTooLargeToTell(t *testing.T) {
 			}
 		}
 		if heard != 2 {
-			t.Errorf("%d prompts are told, want 2", heard)
+			t.Errorf("%d prompts were published, want 2", heard)
 		}
 		s.checkSeq()
 	})

@@ -139,7 +139,7 @@ func TestLogin(t *testing.T) {
 		}
 
 		begin()
-		begin() // of the first one nothing more is told
+		begin() // replaces the first one, which publishes nothing more
 		<-d.ended
 		p.Send(conntest.Request(2, "ping", `{}`))
 		p.Expect(`{"jsonrpc":"2.0","id":2,"result":{}}`)

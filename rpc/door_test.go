@@ -97,7 +97,7 @@ func (h *house) kill() {
 	h.conn.Close()
 }
 
-// visitor is a client on a door, with all that it was told.
+// visitor is a client on a door, with all messages that it received.
 type visitor struct {
 	*conntest.Peer
 	house *house
@@ -452,8 +452,8 @@ func sortedMessages(t *testing.T, output string) []string {
 	return list
 }
 
-// FuzzDoor: whatever a client says, it is told the same through a door as directly, but for the order of what the door
-// answers itself.
+// FuzzDoor: whatever a client sends, it receives the same through a door as directly, except for the order of the responses that
+// the door gives itself.
 func FuzzDoor(f *testing.F) {
 	for _, tc := range conntest.Shapes() {
 		if len(tc.Send) < 500 {

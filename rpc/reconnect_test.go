@@ -16,7 +16,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/door"
 )
 
-// Each client is told of as many as there were when it came, and nobody of more than 15 s.
+// The time in which a client should reconnect grows by 1 ms for each client that is there when it connects, up to 15 s.
 func TestReconnectGrows(t *testing.T) {
 	s := testServer(t, Config{})
 	hello := func() (*conntest.Peer, reconnect) {
@@ -33,7 +33,7 @@ func TestReconnectGrows(t *testing.T) {
 	for n := range 100 {
 		p, told := hello()
 		if want := (reconnect{100, 250 + int64(n) + 1}); told != want {
-			t.Fatalf("client %d is told %+v, want %+v", n, told, want)
+			t.Fatalf("client %d gets %+v, want %+v", n, told, want)
 		}
 		all = append(all, p)
 	}
@@ -44,7 +44,7 @@ func TestReconnectGrows(t *testing.T) {
 		s.crowd = func() int { return s.Clients() + others }
 		p, told := hello()
 		if told != want {
-			t.Errorf("beside %d others a client is told %+v, want %+v", others, told, want)
+			t.Errorf("with %d others, a client gets %+v, want %+v", others, told, want)
 		}
 		p.HangUp()
 	}

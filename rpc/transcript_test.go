@@ -461,7 +461,7 @@ func mayMerge(message string) string {
 	return s.Get("session_id").Str + s.Get("status").Str + s.Get("needs").Str
 }
 
-// checkSeq: a session's updates have numbers without a gap, but for what attaching anew covers.
+// checkSeq checks that the numbers of a session's updates have no gap, except where the client attached again.
 func (s *stage) checkSeq() {
 	last := map[string]int64{}
 	for _, message := range s.heard {

@@ -149,7 +149,7 @@ func TestUpdatesFollowTheAnswer(t *testing.T) {
 		p.Send(conntest.Ping("8"))
 		p.Expect(fmt.Sprintf(conntest.Pong, "8"))
 		p.Send(follow(9, "d", 1_000_000))
-		if err := p.HangUp(); err != nil && !errors.Is(err, io.ErrClosedPipe) { // reader or writer, whoever finds out first
+		if err := p.HangUp(); err != nil && !errors.Is(err, io.ErrClosedPipe) { // the reader or the writer notices it first
 			t.Fatalf("Serve ended with %v", err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // Write under way. The system's own files do not promise that: a read of a terminal or of a blocking pipe goes on, and
 // making them non-blocking would change them for every process that shares them.
 //
-// Two goroutines stand between, which end with the connection, but for one that the system holds: that ends when its
-// read or write does, at the latest with the process. Neither file is closed.
+// Two goroutines read and write the files. Both end with the connection, except while one is blocked in a system call: then it
+// ends when its read or write returns, at the latest with the process. Neither file is closed.
 func Stdio(in io.Reader, out io.Writer) io.ReadWriteCloser {
 	s := &stdio{closed: make(chan struct{}), read: newHandover(in.Read), written: newHandover(out.Write)}
 	go s.read.run(s.closed) // ends when closed is; no caller can wait for it, since the system may hold it

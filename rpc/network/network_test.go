@@ -101,8 +101,8 @@ func ask(h *Handler, r *http.Request) int {
 	return w.Code
 }
 
-// What a browser is told on every route, refusals too: our script and no other, no frame around it, and no other place to
-// speak to. Each directive counts; one that is missing falls back to what is laxer.
+// Every response has these headers, also a refusal: the browser runs only our script, shows the page in no frame, and connects to no
+// other host. Each directive counts, because the default for a missing one is laxer.
 func TestSecurityHeaders(t *testing.T) {
 	h, _ := newHandler(t, Config{Port: 7717, Pages: map[string]http.Handler{"/": page("page")}})
 	want := map[string]string{
@@ -414,7 +414,7 @@ func TestPeer(t *testing.T) {
 	}
 }
 
-// Who may know is told why clients are not to be sent here; everybody else is told nothing.
+// Only a request with the token learns why the daemon is not ready.
 func TestReadiness(t *testing.T) {
 	var why error
 	h, _ := newHandler(t, Config{Port: 7717, Ready: func() error { return why }})

@@ -12,7 +12,7 @@ type Config struct {
 	RightsClaim string   // a list of rights, or words in a string; empty: each user has the right use
 }
 
-// Algorithms lists the signatures that a config can allow. All are asymmetric: whoever can check a token cannot make one.
+// Algorithms lists the signatures that a config can allow. All are asymmetric: the key that checks a token cannot sign one.
 func Algorithms() []string {
 	return []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
 }

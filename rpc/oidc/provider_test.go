@@ -216,7 +216,7 @@ func (i *issuer) sign(by signing, header map[jose.HeaderKey]any, claims map[stri
 	return token
 }
 
-// right are the claims of a token that is admitted at a time, with changes: a nil removes a claim.
+// right returns the claims of a token that is admitted at now, with changes: a nil removes a claim.
 func (i *issuer) right(now time.Time, changes ...any) map[string]any {
 	c := map[string]any{"iss": i.url, "aud": []string{clientID}, "sub": "ann", "exp": now.Add(time.Hour).Unix(), "iat": now.Unix()}
 	for pair := range slices.Chunk(changes, 2) {

@@ -68,7 +68,7 @@ func (t *Tokens) Advice() string {
 	return "of " + t.config.Issuer + ", only JWTs for the audience " + t.config.Audience + " are taken, such as an ID token: an opaque access token cannot be checked here"
 }
 
-// Admit is that of [auth.Admitter]. All JWTs are this admitter's, whoever has issued them.
+// Admit implements [auth.Admitter]. It decides on all JWTs, also on those of other issuers.
 func (t *Tokens) Admit(ctx context.Context, token string) (auth.Grant, bool, error) {
 	alg, ok := algorithm(token)
 	if !ok {
@@ -156,7 +156,7 @@ func (t *Tokens) verify(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	return t.verifier, nil
 }
 
-// grant returns the context of a token's connections, which ends at a time; nil: there are too many.
+// grant returns the context of a token's connections, which ends at until. It returns nil if there are too many tokens.
 func (t *Tokens) grant(token string, until time.Time) context.Context {
 	digest := sha256.Sum256([]byte(token))
 	t.mu.Lock()

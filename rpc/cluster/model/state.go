@@ -132,9 +132,9 @@ type state struct {
 	nodes [maxNodes]node
 	left  budget
 
-	acked    [maxPrompts + 1]bool // the client was told that the prompt is stored
+	acked    [maxPrompts + 1]bool // the client got the response that the prompt is stored
 	ran      [maxPrompts + 1]uint8
-	gone     bool               // the client was told that the session is deleted
+	gone     bool               // the client got the response that the session is deleted
 	expired  bool               // the tombstone was removed
 	trouble  bool               // something failed that lets an owner hold the queue
 	reported bool               // a loss was reported

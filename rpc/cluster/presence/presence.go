@@ -66,8 +66,8 @@ func (c *Contact) Confirmed() time.Duration {
 	return best
 }
 
-// Since returns when the contact began that the node is in at a time. ok is false if the node is cut off: then it starts no model call and
-// no tool, publishes nothing to clients and accepts nothing. What was confirmed or sent before since is to be confirmed again.
+// Since returns when the node's contact with the others began, as of now. ok is false if the node is cut off: then it starts no model
+// call and no tool, publishes nothing to clients and accepts nothing. What was confirmed or sent before since must be confirmed again.
 func (c *Contact) Since(now time.Duration) (since time.Duration, ok bool) {
 	if c.until == 0 || now < c.since || now >= c.until {
 		return 0, false
@@ -75,16 +75,17 @@ func (c *Contact) Since(now time.Duration) (since time.Duration, ok bool) {
 	return c.since, true
 }
 
-// InTime reports whether a model call or a tool may start at a time: its entry was sent in the contact of now, less than Margin ago. Nobody
-// can have taken this node for gone meanwhile. Otherwise the owner appends an empty entry, and starts after that one.
+// InTime reports whether a model call or a tool may start now: its entry was sent in the present contact, less than Margin
+// (Silence - CutOff) ago. So no other node can have decided meanwhile that this one is gone. Otherwise the owner appends an empty
+// entry, and starts after that one.
 func (c *Contact) InTime(sent, now time.Duration, times Times) bool {
 	since, ok := c.Since(now)
 	return ok && sent >= since && now-sent < times.Silence-times.CutOff
 }
 
-// Gone reports whether this node may take a peer for gone, of which it heard last at a time. A goodbye of the peer, or a heartbeat of another
-// incarnation of it, decides without this. A peer of which nothing was heard yet counts as heard when this node began to listen. A node
-// that claims a log asks this after it has read the last message, not before.
+// Gone reports whether this node may treat a peer as gone. The last message of the peer came at heard. A goodbye of the peer, or a
+// heartbeat of another incarnation of it, decides without this. For a peer that has sent nothing yet, heard is the time when this node
+// began to listen. A node that claims a log calls Gone after it has read the last message, not before.
 func (c *Contact) Gone(heard, now time.Duration, times Times) bool {
 	_, ok := c.Since(now)
 	return ok && now-heard > times.Silence && c.Confirmed() > heard+times.Silence
