@@ -299,6 +299,21 @@ test("settings: theme, keys, agents, shortcuts", async () => {
 	await page.getByRole("button", { name: "Save" }).click();
 	await page.getByRole("button", { name: "Open reviewer" }).waitFor();
 	await look(page, "settings");
+
+	// A session with this agent.
+	await page.click("#new");
+	await page.click("#setup");
+	await page.getByLabel(/^Agent/).selectOption("reviewer");
+	await look(page, "agent");
+	await page.getByRole("button", { name: "Done" }).click();
+	await ask(page, "Is it right? [[sim: pace=0]]");
+	assert.match(await page.innerText("#setup"), /reviewer/);
+	await page.click("#setup");
+	assert.match(await drawn(page.locator(".pop", { hasText: "Folder and tools" })), /Agent\s+reviewer/);
+	await page.keyboard.press("Escape");
+
+	await page.click("#to-settings");
+	await page.getByText("For this browser only.").waitFor();
 	await page.keyboard.press("?");
 	await page.locator(".pop", { hasText: "Shortcuts" }).waitFor();
 	await look(page, "shortcuts");
