@@ -21,7 +21,7 @@ var allowed = map[string][]string{
 	"provider/responses":    {"provider", "provider/exchange", "provider/refusal", "provider/replay", "provider/schema"},
 	"provider/chat":         {"provider", "provider/exchange", "provider/mediatype", "provider/refusal", "provider/replay", "provider/schema", "provider/thinktag"},
 	"provider/gemini":       {"provider", "provider/exchange", "provider/refusal", "provider/replay", "provider/schema"},
-	"provider/exchange":     {"provider", "provider/quota", "provider/refusal", "provider/sse", "provider/transport"},
+	"provider/exchange":     {"provider", "provider/ownjson", "provider/quota", "provider/refusal", "provider/sse", "provider/transport"},
 	"provider/cohere":       {"provider", "provider/exchange", "provider/refusal", "provider/replay", "provider/schema"},
 	"provider/converse":     {"provider", "provider/aws", "provider/exchange", "provider/refusal", "provider/replay", "provider/schema"},
 	"provider/aws":          {"provider", "provider/exchange", "provider/sse"},

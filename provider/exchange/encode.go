@@ -5,22 +5,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/ownjson"
 )
 
 // Encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
 func Encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	scratch, _ := scratches.Get().(*[]byte)
+	if scratch == nil {
+		scratch = new([]byte)
+	}
+	body, err := ownjson.Append((*scratch)[:0], v)
+	if err != nil {
 		return nil, fmt.Errorf("request: %w", err)
 	}
-	return wholeCharacters(bytes.TrimSuffix(b.Bytes(), []byte{'\n'})), nil
+	*scratch = body
+	whole := bytes.Clone(wholeCharacters(body))
+	scratches.Put(scratch)
+	return whole, nil
 }
+
+// scratches are buffers for bodies, whose size is not known before. The memory of one would be as much again as the body.
+var scratches sync.Pool
 
 // invalidArguments is the member in which arguments go back that are no JSON object.
 const invalidArguments = "invalid_arguments"

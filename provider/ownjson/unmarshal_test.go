@@ -1,6 +1,7 @@
 package ownjson_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -187,6 +188,7 @@ func TestUnmarshalRandomValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		same[all](t, data)
+		writesSame(t, v)
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
 			at := rapid.IntRange(0, len(data)-1).Draw(t, "at")
 			switch rapid.IntRange(0, 2).Draw(t, "how") {
@@ -210,4 +212,47 @@ func FuzzUnmarshal(f *testing.F) {
 		f.Add([]byte(data))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { same[all](t, data) })
+}
+
+// writesSame fails unless both packages write the same bytes for v, or fail with the same error.
+func writesSame(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, v any) {
+	t.Helper()
+	var want bytes.Buffer
+	enc := json.NewEncoder(&want)
+	enc.SetEscapeHTML(false)
+	wantErr := enc.Encode(v)
+	got, gotErr := ownjson.Append([]byte("before"), v)
+	if fmt.Sprint(wantErr) != fmt.Sprint(gotErr) {
+		t.Fatalf("%+v\nencoding/json: %v\nownjson: %v", v, wantErr, gotErr)
+	}
+	if text := "before" + strings.TrimSuffix(want.String(), "\n"); gotErr == nil && string(got) != text {
+		t.Fatalf("%+v\nencoding/json: %s\nownjson: %s", v, text, got)
+	}
+}
+
+func TestAppendAsEncodingJSON(t *testing.T) {
+	type onPointer struct {
+		In      own  `json:"in"`
+		Nil     *own `json:"nil"`
+		Content any  `json:"content"`
+	}
+	type odd struct {
+		Both  int            `json:"both,omitempty,omitzero"`
+		Plain string         `json:"plain"`
+		Ptr   *onPointer     `json:"ptr,omitzero"`
+		Empty struct{}       `json:"empty,omitempty"`
+		Map   map[string]int `json:"map,omitzero"`
+	}
+	raw := json.RawMessage(`{"a":[1]}`)
+	text := "x<&>"
+	for _, v := range []any{nil, 1, "a\b\f\r\x7f\u2029", "\xff", true, int8(-3), uint64(1<<64 - 1), 1.5, 1e30, []int(nil), []int{}, []any{nil, 1, raw, &raw, (*json.RawMessage)(nil), text, &text},
+		map[string]any{"<": raw, "a": "<"}, json.RawMessage(nil), json.RawMessage{}, json.RawMessage(`{ "a" : 1 }`), json.RawMessage(`{"<":"\u2028"}`), json.RawMessage("\"\u2028\xff\""),
+		json.RawMessage(`{"a":`), json.RawMessage(`1 2`), own{"<a>"}, &own{"b"}, (*own)(nil), [2]int{1, 2}, []byte("ab"), json.Number("12"), json.Number(""), time.Unix(0, 0).UTC(), netip.Addr{},
+		onPointer{In: own{"c"}, Content: &onPointer{Content: []any{raw, own{"d"}}}}, &onPointer{Nil: &own{"e"}, Content: inner{Word: "w"}}, odd{}, odd{Both: 1, Ptr: &onPointer{}, Map: map[string]int{"b": 1, "a": 2}},
+		all{inner: inner{Word: "x"}, Raw: raw, Any: raw}, &all{Raw: json.RawMessage(` 1`)}, []inner{{Count: 1}, {}}, make(chan int), []any{func() {}}, struct{ C chan int }{}, math.Inf(1), []float64{math.NaN()}} {
+		writesSame(t, v)
+	}
 }
