@@ -96,8 +96,8 @@ var allowed = map[string][]string{
 	"rpc/conntest":    {"provider/testgo"},
 	"rpc/audit":       {"provider/durable", "rpc/conn", "rpc/dispatch", "rpc/door", "session"},
 	"rpc/auth":        {"provider", "provider/durable", "rpc/conn", "rpc/method", "session"},
-	"rpc/oidc":        {"rpc/auth", "rpc/conn", "rpc/method", "session"},
-	"rpc/network":     {"provider", "provider/durable", "rpc/auth", "rpc/conn", "rpc/method"},
+	"rpc/oidc":        {"provider", "rpc/auth", "rpc/conn", "rpc/method", "session"},
+	"rpc/network":     {"provider", "provider/durable", "rpc/auth", "rpc/conn", "rpc/method", "session"},
 	"rpc/door":        {"rpc/conn"},
 
 	"rpc/cluster/model": {"session", "session/lease"},
@@ -133,7 +133,7 @@ var allowed = map[string][]string{
 	"cmd/thinkd/costs":          {"cmd/thinkd/printable", "provider"},
 	"cmd/thinkd/welcome":        {"rpc/door"},
 	"cmd/thinkd/watch":          {"cmd/thinkd/fellback", "cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
-	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/auth", "rpc/network", "rpc/oidc", "web"},
+	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/auth", "rpc/network", "rpc/oidc", "session", "web"},
 	"cmd/thinkd/remote":         {"provider/durable", "rpc/conn", "rpc/door"},
 	"cmd/thinkd/users":          {"agent", "cmd/thinkd/config", "rpc/auth", "rpc/door", "session", "session/blob", "session/bolt"},
 	"cmd/thinkd/usersocket":     {"rpc/auth", "rpc/conn", "rpc/method", "session"},
@@ -159,7 +159,7 @@ var onlyIn = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema":  {"rpc/acptest"}, // of tests alone: it compiles its own schemas at the start of a program, in 3 ms
 	"github.com/spf13/cobra":                 {"cmd/thinkd"},
 	"github.com/modelcontextprotocol/go-sdk": {"agent/tool/mcp", "agent/tool/mcplogin"},
-	"golang.org/x/oauth2":                    {"agent/tool/mcplogin", "cmd/thinkd/remote", "provider/identity", "provider/login"},
+	"golang.org/x/oauth2":                    {"agent/tool/mcplogin", "cmd/thinkd/remote", "provider/identity", "provider/login", "rpc/oidc"},
 	"golang.org/x/image":                     {"provider/picture"},
 	"github.com/aws":                         {"provider/aws"},
 	"github.com/coreos/go-oidc":              {"cmd/thinkd/remote", "rpc/oidc"},

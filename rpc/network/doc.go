@@ -11,7 +11,8 @@
 //   - Every route except the pages and /healthz needs a principal.
 //   - A connection ends within a second after the right of its principal has ended, and with [Handler.Close].
 //   - The cookie of a login lets in only over TLS, only to an endpoint that says so, and only from our own page.
+//   - A sign-in at an OpenID provider ends only in the browser that began it, and always at our own page. No script sees a token of it.
 //
-// Inside the package, files depend in one direction: handler; gate and config; login; token;
+// Inside the package, files depend in one direction: handler; gate and config; signin; renewal; login; signedin and token; seal and
 // authenticator.
 package network

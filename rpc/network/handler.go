@@ -61,6 +61,12 @@ func New(c Config) *Handler {
 		{path: "/readyz", handler: reading(readiness(c.Ready))},
 	}
 	if h.logins != nil {
+		if h.logins.provider != nil {
+			in := newSignIns(h.logins, h.tellRefused, h.log)
+			h.routes = append(h.routes, route{path: signInPath, public: true, handler: posting(h.trying(in.begin))},
+				route{path: renewPath, public: true, handler: posting(h.trying(in.renew))},
+				route{path: callbackPath, public: true, handler: reading(http.HandlerFunc(in.end))})
+		}
 		h.routes = append(h.routes, route{path: "/login", handler: posting(h.login)}, route{path: "/logout", public: true, handler: posting(h.logout)})
 	}
 	for _, e := range c.Endpoints {
@@ -129,8 +135,24 @@ func (h *Handler) authenticate(r *http.Request, to route) (auth.Grant, error) {
 // tell says who was not let in. Who showed nothing did not try.
 func (h *Handler) tell(r *http.Request, err error) {
 	_, token := offeredToken(r)
-	if _, refused := errors.AsType[*auth.Refusal](err); refused && h.refused != nil && (token || len(r.CookiesNamed(cookieName)) > 0) {
+	if _, refused := errors.AsType[*auth.Refusal](err); refused && err != errSignInEnded && (token || len(r.CookiesNamed(cookieName)) > 0) {
+		h.tellRefused(r)
+	}
+}
+
+func (h *Handler) tellRefused(r *http.Request) {
+	if h.refused != nil {
 		h.refused(address(r, h.gate.behindProxy).String())
+	}
+}
+
+// trying answers with the error of a handler, if it has one.
+func (h *Handler) trying(handler func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request, auth.Grant) {
+	return func(w http.ResponseWriter, r *http.Request, _ auth.Grant) {
+		if err := handler(w, r); err != nil {
+			h.tell(r, err)
+			h.refuse(w, err)
+		}
 	}
 }
 

@@ -34,13 +34,16 @@ const (
 //	WebSocket from our own page, with the cookie ──► the principal of the token
 //	POST /logout from our own page, with the cookie ──► the cookie is void, and its connections end
 //
-// A cookie is also void after 30 days, and when the token is revoked that it was made with, or the operator's token is replaced. Only digests of cookies are stored. They are made with the
-// token, so those of an earlier token fit no cookie.
+// A person who signs in at an OpenID provider gets such a cookie as well; [Logins.renew] says how long it counts.
+//
+// A cookie is also void after 30 days, and when the token is revoked that it was made with, or the operator's token is replaced. Only
+// digests of cookies are stored. They are made with the operator's token, so those of an earlier token fit no cookie.
 //
 // Its methods are called by many requests in parallel.
 type Logins struct {
-	token *Token
-	log   *slog.Logger
+	token    *Token
+	provider auth.SignInProvider // nil: nobody signs in
+	log      *slog.Logger
 
 	mu   sync.Mutex // guards what follows, also while it is stored
 	kept durable.Value
@@ -51,15 +54,27 @@ type Logins struct {
 type login struct {
 	Digest string `json:"digest"`
 	Until  int64  `json:"until"`           // Unix milliseconds
-	Token  string `json:"token,omitempty"` // the id of the API token that it was made with; empty: the operator's token
+	Token  string `json:"token,omitempty"` // the id of the API token that it was made with; empty: the operator's token, or there is SignIn
 
-	valid context.Context         // of its connections, until it expires; nil: it has had none yet
-	end   context.CancelCauseFunc // ends valid
+	SignIn *signIn `json:"sign_in,omitempty"` // at an OpenID provider; nil: it was made with a token
+
+	valid    context.Context         // of its connections, until it expires; nil: it has had none yet
+	end      context.CancelCauseFunc // ends valid
+	renewing sync.Mutex              // held while the provider is asked to renew SignIn
 }
 
-// NewLogins reads the logins that an earlier process has stored. If they cannot be read, there are none, and the log says why.
-func NewLogins(token *Token, kept durable.Value, log *slog.Logger) *Logins {
-	l := &Logins{token: token, kept: kept, log: log}
+// with names what a login was made with. A bound on logins counts those of one.
+func (l *login) with() string {
+	if l.SignIn != nil {
+		return "user " + l.SignIn.owner().String()
+	}
+	return "token " + l.Token
+}
+
+// NewLogins reads the logins that an earlier process has stored. If they cannot be read, there are none, and the log says why. With a
+// provider, people can sign in there, and [Logins.Watch] must run; nil: there is none.
+func NewLogins(token *Token, kept durable.Value, p auth.SignInProvider, log *slog.Logger) *Logins {
+	l := &Logins{token: token, provider: p, kept: kept, log: log}
 	text, err := kept.Get()
 	if err == nil && text != nil {
 		err = json.Unmarshal(text, &l.list)
@@ -73,16 +88,26 @@ func NewLogins(token *Token, kept durable.Value, log *slog.Logger) *Logins {
 
 // grant makes a login. Its caller has checked the token.
 func (l *Logins) grant(g auth.Grant) (*http.Cookie, error) {
-	valid, key, open := l.token.current()
+	valid, _, open := l.token.current()
 	if !open || g.ID == "" && g.Valid != valid { // a login without an id is the operator's
 		return nil, errNoLogin
 	}
-	id := rand.Text() + rand.Text()
-	now := time.Now()
+	return l.add(func(string, time.Time) *login { return &login{Token: g.ID} })
+}
+
+// add stores a new login, and returns its cookie.
+func (l *Logins) add(of func(id string, now time.Time) *login) (*http.Cookie, error) {
+	_, key, open := l.token.current()
+	if !open {
+		return nil, errNoLogin
+	}
+	id, now := rand.Text()+rand.Text(), time.Now()
+	made := of(id, now)
+	made.Digest, made.Until = digest(key, id), now.Add(loginTime).UnixMilli()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := append(l.fresh(now), &login{Digest: digest(key, id), Until: now.Add(loginTime).UnixMilli(), Token: g.ID})
-	same := func(one *login) bool { return one.Token == g.ID }
+	list := append(l.fresh(now), made)
+	same := func(one *login) bool { return one.with() == made.with() }
 	for len(list)-len(slices.DeleteFunc(slices.Clone(list), same)) > maxLogins {
 		oldest := slices.IndexFunc(list, same)
 		list[oldest].void()
@@ -96,7 +121,7 @@ func (l *Logins) grant(g auth.Grant) (*http.Cookie, error) {
 
 // admit returns what the login of a request grants, whose cookie is from our own page.
 func (l *Logins) admit(r *http.Request) (auth.Grant, error) {
-	_, key, open := l.token.current()
+	valid, key, open := l.token.current()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found := l.find(r, key)
@@ -105,6 +130,9 @@ func (l *Logins) admit(r *http.Request) (auth.Grant, error) {
 	}
 	if found == nil {
 		return auth.Grant{}, errVoidLogin
+	}
+	if found.SignIn != nil {
+		return l.admitSignIn(found, valid)
 	}
 	g, ok := l.token.byID(found.Token)
 	if !ok { // the token was revoked, or has expired
@@ -123,6 +151,24 @@ func (l *Logins) admit(r *http.Request) (auth.Grant, error) {
 		g.Expires = until
 	}
 	return g, nil
+}
+
+// admitSignIn is [Logins.admit] for a login that was made at a provider. mu is held.
+func (l *Logins) admitSignIn(found *login, open context.Context) (auth.Grant, error) {
+	if l.provider == nil || found.SignIn.Source != l.provider.Source() {
+		return auth.Grant{}, errVoidLogin
+	}
+	p, err := found.SignIn.principal()
+	if err != nil {
+		return auth.Grant{}, fmt.Errorf("a login of a browser: %w", err)
+	}
+	if time.Now().UnixMilli() >= found.SignIn.Until {
+		return auth.Grant{}, errSignInEnded
+	}
+	if found.valid == nil || found.valid.Err() != nil {
+		found.valid, found.end = context.WithCancelCause(open)
+	}
+	return auth.Grant{Principal: p, Valid: found.valid, Expires: time.UnixMilli(found.SignIn.Until)}, nil
 }
 
 // revoke ends the login of a request from our own page, with its connections.

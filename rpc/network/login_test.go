@@ -22,7 +22,7 @@ func withLogins(t *testing.T, kept durable.Value) (*Handler, *Token) {
 	t.Helper()
 	token := NewToken(provider.NewSecret(conntest.Token), nil, false)
 	log := slog.New(slog.DiscardHandler)
-	h := New(Config{Log: log, Authenticator: token, Logins: NewLogins(token, kept, log), Port: 7717, TLS: true, Hosts: []string{"box.lan"},
+	h := New(Config{Log: log, Authenticator: token, Logins: NewLogins(token, kept, nil, log), Port: 7717, TLS: true, Hosts: []string{"box.lan"},
 		Origins: []string{"https://app.example.com"}, Metrics: page("metrics"),
 		Endpoints: []Endpoint{{Path: "/rpc", Limit: 1000, Cookie: true, Serve: echo}, {Path: "/acp", Limit: 1000, Serve: echo}}})
 	t.Cleanup(h.Close)

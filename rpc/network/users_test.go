@@ -29,7 +29,7 @@ func withUsers(t *testing.T, kept durable.Value) (h *Handler, f auth.Folder, tok
 		<-ctx.Done()
 		return f.Close(context.Cause(ctx))
 	}
-	h = New(Config{Log: log, Authenticator: token, Logins: NewLogins(token, kept, log), Port: 7717, TLS: true, Hosts: []string{"box.lan", "thinkd.test:0"},
+	h = New(Config{Log: log, Authenticator: token, Logins: NewLogins(token, kept, nil, log), Port: 7717, TLS: true, Hosts: []string{"box.lan", "thinkd.test:0"},
 		Metrics: page("metrics"), Endpoints: []Endpoint{{Path: "/rpc", Limit: 1000, Cookie: true, Serve: serve}}})
 	t.Cleanup(h.Close)
 	return h, f, tokens

@@ -11,11 +11,13 @@
 //   - it has an exp that is not over, and no nbf or iat in the future. Clocks may differ by a minute;
 //   - it names a user, the tenant if the config names a claim for that, and a right.
 //
+// [Tokens] also signs people in on the page, as an [auth.SignInProvider]: the authorization code flow with PKCE, which ends with such a token.
+//
 // Guarantees:
 //
 //   - A grant ends when its token has expired, within a second, by the wall clock.
 //   - Tokens that are refused make at most one request to the issuer every few seconds.
 //   - No part of a token is logged, or returned to a client.
 //
-// Inside the package, files depend in one direction: tokens, claims and keys, config.
+// Inside the package, files depend in one direction: code, tokens, claims and keys, config.
 package oidc

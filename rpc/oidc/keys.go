@@ -36,7 +36,14 @@ func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.last[r.URL.String()] = now
 	s.mu.Unlock()
-	answer, err := s.next.RoundTrip(r)
+	return s.next.RoundTrip(r)
+}
+
+// bounded bounds answers.
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.next.RoundTrip(r)
 	if err == nil && answer.ContentLength > maxAnswer {
 		err = errors.Join(fmt.Errorf("the answer has %d bytes", answer.ContentLength), answer.Body.Close())
 	}
@@ -48,8 +55,8 @@ func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // newClient returns a client for the issuer. It follows no redirect: the config names the issuer.
-func newClient(next http.RoundTripper, now func() time.Time) *http.Client {
-	return &http.Client{Timeout: fetchTime, Transport: &sparing{next: next, now: now, last: make(map[string]time.Time)},
+func newClient(next http.RoundTripper) *http.Client {
+	return &http.Client{Timeout: fetchTime, Transport: bounded{next},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("the issuer redirects, which is not followed")
 		}}

@@ -93,6 +93,8 @@ type issuer struct {
 
 	mu    sync.Mutex
 	asked []string // paths that were asked for
+
+	answer func() map[string]any // in place of that of the token endpoint; nil: its own
 }
 
 const (
@@ -108,7 +110,15 @@ func newIssuer(t *testing.T) *issuer {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i.mu.Lock()
 		i.asked = append(i.asked, r.URL.Path)
+		answer := i.answer
 		i.mu.Unlock()
+		if answer != nil && r.URL.Path == "/oauth/token" {
+			w.Header().Set("Content-Type", "application/json")
+			if err := json.NewEncoder(w).Encode(answer()); err != nil {
+				t.Error(err)
+			}
+			return
+		}
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
@@ -143,18 +153,24 @@ func (i *issuer) logIn(client, user string) tokens {
 	i.Helper()
 	verifier := rand.Text() + rand.Text()
 	sum := sha256.Sum256([]byte(verifier))
-	var code string
+	ask := url.Values{"client_id": {client}, "redirect_uri": {redirect}, "response_type": {"code"}, "scope": {"openid profile email offline_access"}, "state": {"s"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}}
+	code := i.authorize(i.url+"/auth?"+ask.Encode(), user).Get("code")
+	return i.exchange(url.Values{"grant_type": {"authorization_code"}, "client_id": {client}, "code": {code}, "redirect_uri": {redirect}, "code_verifier": {verifier}})
+}
+
+// authorize logs a user in behind an address, as a browser does. It returns what the provider sends back.
+func (i *issuer) authorize(address, user string) (back url.Values) {
+	i.Helper()
 	browser := &http.Client{CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 		if strings.HasPrefix(r.URL.String(), redirect) {
-			code = r.URL.Query().Get("code")
+			back = r.URL.Query()
 			return http.ErrUseLastResponse
 		}
 		return nil
 	}}
 	defer browser.CloseIdleConnections()
-	ask := url.Values{"client_id": {client}, "redirect_uri": {redirect}, "response_type": {"code"}, "scope": {"openid profile email offline_access"}, "state": {"s"},
-		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}}
-	page, err := browser.Get(i.url + "/auth?" + ask.Encode())
+	page, err := browser.Get(address)
 	if err != nil {
 		i.Fatal(err)
 	}
@@ -168,10 +184,10 @@ func (i *issuer) logIn(client, user string) tokens {
 		i.Fatal(err)
 	}
 	answer.Body.Close()
-	if code == "" {
+	if back.Get("code") == "" {
 		i.Fatalf("the login ends with %s", answer.Status)
 	}
-	return i.exchange(url.Values{"grant_type": {"authorization_code"}, "client_id": {client}, "code": {code}, "redirect_uri": {redirect}, "code_verifier": {verifier}})
+	return back
 }
 
 // renew uses a refresh token.

@@ -18,17 +18,20 @@ import (
 
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // Tokens is an [auth.Admitter] of the tokens of one issuer.
 type Tokens struct {
-	config Config
-	client *http.Client
-	log    *slog.Logger
-	now    func() time.Time
+	config   Config
+	client   *http.Client // for the issuer's description and keys
+	exchange *http.Client // for tokens
+	log      *slog.Logger
+	now      func() time.Time
 
 	asking   sync.Mutex            // held while the issuer is asked for its description
-	verifier *oidc.IDTokenVerifier // nil: the issuer was not reached yet
+	provider *oidc.Provider        // nil: the issuer was not reached yet
+	verifier *oidc.IDTokenVerifier // the same
 	asked    time.Time             // when it was reached last
 
 	mu     sync.Mutex
@@ -60,7 +63,8 @@ func newTokens(c Config, transport http.RoundTripper, log *slog.Logger, now func
 	if len(c.Algorithms) == 0 {
 		c.Algorithms = Algorithms()
 	}
-	return &Tokens{config: c, client: newClient(transport, now), log: log, now: now, grants: make(map[[sha256.Size]byte]*granted)}
+	return &Tokens{config: c, client: newClient(&sparing{next: transport, now: now, last: make(map[string]time.Time)}), exchange: newClient(transport),
+		log: log, now: now, grants: make(map[[sha256.Size]byte]*granted)}
 }
 
 // Advice is for clients whose token nobody admits.
@@ -77,32 +81,38 @@ func (t *Tokens) Admit(ctx context.Context, token string) (auth.Grant, bool, err
 	if !slices.Contains(t.config.Algorithms, alg) {
 		return auth.Grant{}, true, refused(fmt.Errorf("its algorithm is not one of %s", strings.Join(t.config.Algorithms, ", ")))
 	}
-	verifier, err := t.verify(ctx)
+	p, until, _, err := t.check(ctx, token)
 	if err != nil {
-		return auth.Grant{}, true, fmt.Errorf("OpenID provider %s: %w", t.config.Issuer, err)
-	}
-	verified, err := verifier.Verify(ctx, token)
-	if err != nil { // the error can have parts of the token
-		t.log.Debug("a JWT was refused", "err", err)
-		return auth.Grant{}, true, refused(errors.New("its signature, iss or aud is not right: it must be of " + t.config.Issuer + " for " + t.config.Audience))
-	}
-	var c claims
-	if err := verified.Claims(&c); err != nil {
-		return auth.Grant{}, true, refused(errors.New("its claims cannot be read"))
-	}
-	until, err := c.until(t.now())
-	if err != nil {
-		return auth.Grant{}, true, refused(err)
-	}
-	p, err := c.principal(t.config)
-	if err != nil {
-		return auth.Grant{}, true, refused(err)
+		return auth.Grant{}, true, err
 	}
 	g := auth.Grant{Principal: p, Expires: until}
 	if g.Valid = t.grant(token, until.Add(skew)); g.Valid == nil {
 		return auth.Grant{}, true, errors.New("too many tokens are in use")
 	}
 	return g, true, nil
+}
+
+// check verifies a JWT. It returns its user, when it expires, and its claims.
+func (t *Tokens) check(ctx context.Context, token string) (p method.Principal, until time.Time, c claims, err error) {
+	_, verifier, err := t.describe(ctx)
+	if err != nil {
+		return p, until, nil, err
+	}
+	verified, err := verifier.Verify(ctx, token)
+	if err != nil { // the error can have parts of the token
+		t.log.Debug("a JWT was refused", "err", err)
+		return p, until, nil, refused(errors.New("its signature, iss or aud is not right: it must be of " + t.config.Issuer + " for " + t.config.Audience))
+	}
+	if err := verified.Claims(&c); err != nil {
+		return p, until, nil, refused(errors.New("its claims cannot be read"))
+	}
+	if until, err = c.until(t.now()); err != nil {
+		return p, until, nil, refused(err)
+	}
+	if p, err = c.principal(t.config); err != nil {
+		return p, until, nil, refused(err)
+	}
+	return p, until, c, nil
 }
 
 // refused is the answer to a JWT that is not right.
@@ -132,28 +142,28 @@ const keysFor = 15 * time.Minute
 // askPause is how long the last keys count before an issuer that could not be reached is asked again.
 const askPause = time.Minute
 
-// verify returns what verifies tokens. If there is none, or if it is old, it asks the issuer for its description; the keys follow with the
-// first token. While an issuer cannot be reached, its last keys count.
-func (t *Tokens) verify(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+// describe returns the issuer's description, and what verifies its tokens. If there is none, or if it is old, it asks the issuer; the keys
+// follow with the first token. While an issuer cannot be reached, its last keys count.
+func (t *Tokens) describe(ctx context.Context) (*oidc.Provider, *oidc.IDTokenVerifier, error) {
 	t.asking.Lock() // others wait for the one that asks, which takes fetchTime at most
 	defer t.asking.Unlock()
 	if t.verifier != nil && t.now().Sub(t.asked).Abs() < keysFor {
-		return t.verifier, nil
+		return t.provider, t.verifier, nil
 	}
 	// The keys are fetched with this context too, after the request that it came with.
 	p, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), t.client), t.config.Issuer)
 	switch {
 	case err == nil:
-		t.asked = t.now()
+		t.asked, t.provider = t.now(), p
 		t.verifier = p.Verifier(&oidc.Config{ClientID: t.config.Audience, SupportedSigningAlgs: t.config.Algorithms,
 			SkipExpiryCheck: true}) // claims.until checks the times: the library lets nbf be five minutes in the future
 	case t.verifier == nil:
-		return nil, err
+		return nil, nil, fmt.Errorf("OpenID provider %s: %w", t.config.Issuer, err)
 	default:
 		t.asked = t.now().Add(askPause - keysFor)
 		t.log.Warn("the OpenID provider cannot be reached; its last keys count", "issuer", t.config.Issuer, "err", err)
 	}
-	return t.verifier, nil
+	return t.provider, t.verifier, nil
 }
 
 // grant returns the context of a token's connections, which ends at until. It returns nil if there are too many tokens.

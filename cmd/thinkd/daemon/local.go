@@ -59,9 +59,23 @@ func (h *host) local() *rpc.Local {
 			return door.Compaction{Before: rpc.NewStoreReport(before), After: rpc.NewStoreReport(after)}, err
 		}
 		local.Users = &users.Admin{Dir: h.dir, Auth: h.daemon.auth, Tokens: network.Tokens(h.dir), Store: h.daemon.store, File: store,
-			Blobs: h.daemon.blobs, Agents: h.daemon.agents, Expel: h.daemon.server.Expel, Forget: h.daemon.forget}
+			Blobs: h.daemon.blobs, Agents: h.daemon.agents, Expel: h.daemon.server.Expel, Forget: h.forget}
 	}
 	return local
+}
+
+// forget is [daemon.forget] with the user's sign-ins in browsers.
+func (h *host) forget(o session.Owner) (keys int, err error) {
+	h.mu.Lock()
+	l := h.network
+	h.mu.Unlock()
+	if l != nil {
+		err = l.Forget(o)
+	} else {
+		err = network.ForgetSignIns(h.dir, o, h.log)
+	}
+	keys, failed := h.daemon.forget(o)
+	return keys, errors.Join(err, failed)
 }
 
 func (h *host) status(context.Context) (door.Status, error) {

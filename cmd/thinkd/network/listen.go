@@ -22,6 +22,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/network"
 	"github.com/thinkd/thinkd/rpc/oidc"
+	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/web"
 )
 
@@ -34,6 +35,7 @@ type Listener struct {
 	url     string
 	token   provider.Secret
 	clients *network.Handler
+	logins  *network.Logins
 	http    *http.Server
 	stop    context.CancelFunc
 	running sync.WaitGroup // the accept loop and the look at the token; Close ends both and waits
@@ -90,17 +92,18 @@ func Open(c config.Serve, a config.Auth, dir, addr string, server *rpc.Server, h
 	}
 	admitted := network.NewToken(token, file.look, c.BehindProxy, tokens...)
 	file.told = admitted.Set
-	var logins *network.Logins
+	browsers := openLogins(dir, admitted, jwts, log)
+	var admittedBrowsers *network.Logins // nil: cookies need TLS
 	if tlsConfig != nil || c.BehindProxy {
-		logins = network.NewLogins(admitted, durable.SecretFile{Path: filepath.Join(dir, loginsName)}, log)
+		admittedBrowsers = browsers
 	}
 	handler := network.New(network.Config{
-		Log: log, Authenticator: admitted, Logins: logins, Endpoints: endpoints(server), Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
-		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: pages(a),
+		Log: log, Authenticator: admitted, Logins: admittedBrowsers, Endpoints: endpoints(server), Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
+		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: pages(a, admittedBrowsers != nil),
 		Ready: health.Ready, Metrics: health.Metrics, Refused: health.Refused,
 	})
 	ctx, stop := context.WithCancel(context.Background())
-	ours := &Listener{url: baseURL(c, bound), token: token, clients: handler, stop: stop, failed: make(chan error, 1)}
+	ours := &Listener{url: baseURL(c, bound), token: token, clients: handler, logins: browsers, stop: stop, failed: make(chan error, 1)}
 	guests := newLobby(l, c.BehindProxy)
 	ours.http = newHTTPServer(handler, guests, tlsConfig, log)
 	ours.running.Go(func() {
@@ -121,23 +124,37 @@ func Open(c config.Serve, a config.Auth, dir, addr string, server *rpc.Server, h
 	if jwts != nil {
 		ours.running.Go(func() { jwts.Watch(ctx) })
 	}
+	ours.running.Go(func() { browsers.Watch(ctx) })
 	return ours, nil
 }
 
-// pages are those of the web, and for users of an OpenID provider what a client needs to log in there.
-func pages(a config.Auth) map[string]http.Handler {
-	all := web.Pages()
-	if a.OIDC == nil {
-		return all
+// openLogins are the logins of browsers. With an OpenID provider, people can sign in there.
+func openLogins(dir string, token *network.Token, jwts *oidc.Tokens, log *slog.Logger) *network.Logins {
+	var p auth.SignInProvider
+	if jwts != nil {
+		p = jwts
 	}
-	text, err := json.Marshal(struct {
-		Issuer   string `json:"issuer"`
-		ClientID string `json:"client_id"`
-	}{a.OIDC.Issuer, a.OIDC.Audience})
+	return network.NewLogins(token, logins(dir), p, log)
+}
+
+// provided is what a client needs to log in at the OpenID provider; the zero one: there is none.
+type provided struct {
+	Issuer   string `json:"issuer,omitempty"`
+	ClientID string `json:"client_id,omitempty"`
+	SignIn   bool   `json:"sign_in,omitempty"` // on the page
+}
+
+// pages are those of the web, and /oidc. It is there without a provider as well, because a browser reports each page that is not.
+func pages(a config.Auth, signIn bool) map[string]http.Handler {
+	var p provided
+	if a.OIDC != nil {
+		p = provided{a.OIDC.Issuer, a.OIDC.Audience, signIn}
+	}
+	text, err := json.Marshal(p)
 	if err != nil {
 		panic(err) // strings
 	}
-	all = maps.Clone(all)
+	all := maps.Clone(web.Pages())
 	all["/oidc"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
@@ -212,6 +229,18 @@ func (l *Listener) Address() string { return l.url }
 
 // URL is the page's, with the token in its fragment, which browsers do not send.
 func (l *Listener) URL() string { return l.url + "#token=" + l.token.Reveal() }
+
+// Forget ends the sign-ins of a user in browsers.
+func (l *Listener) Forget(o session.Owner) error { return l.logins.Forget(o) }
+
+// ForgetSignIns removes a user's sign-ins in browsers from a data directory that no listener has.
+func ForgetSignIns(dir string, o session.Owner, log *slog.Logger) error {
+	return network.NewLogins(nil, logins(dir), nil, log).Forget(o)
+}
+
+func logins(dir string) durable.SecretFile {
+	return durable.SecretFile{Path: filepath.Join(dir, loginsName)}
+}
 
 // Refuse stops accepting. Connections that are there go on.
 func (l *Listener) Refuse() error { return l.http.Close() }

@@ -63,6 +63,9 @@ func (a Address) provider(ctx context.Context, client *http.Client) (p Provider,
 	if err := json.NewDecoder(io.LimitReader(response.Body, most)).Decode(&p); err != nil {
 		return p, fmt.Errorf("%s does not answer as a daemon of thinkd: %w", a, err)
 	}
+	if p.Issuer == "" {
+		return p, errNoProvider
+	}
 	issuer, err := url.Parse(p.Issuer)
 	if err != nil || p.ClientID == "" || issuer.Scheme != "https" && !(issuer.Scheme == "http" && loopback(issuer.Hostname())) {
 		return p, fmt.Errorf("%s names an OpenID provider without TLS, or none", a)

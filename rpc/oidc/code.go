@@ -1,0 +1,132 @@
+package oidc
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/auth"
+)
+
+// signInTime is how long a person may take at the provider.
+const signInTime = 10 * time.Minute
+
+// exchangeTime bounds a request for tokens. The listener gives an answer 10 s.
+const exchangeTime = 8 * time.Second
+
+var _ auth.SignInProvider = (*Tokens)(nil)
+
+// Begin is that of [auth.SignInProvider].
+func (t *Tokens) Begin(ctx context.Context, redirect string) (string, auth.Attempt, error) {
+	c, err := t.codeFlow(ctx, redirect)
+	if err != nil {
+		return "", auth.Attempt{}, err
+	}
+	a := auth.Attempt{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Redirect: redirect, Until: t.now().Add(signInTime).UnixMilli()}
+	return c.AuthCodeURL(a.State, oauth2.S256ChallengeOption(a.Verifier), oidc.Nonce(a.Nonce)), a, nil
+}
+
+// Finish is that of [auth.SignInProvider].
+func (t *Tokens) Finish(ctx context.Context, code string, a auth.Attempt) (auth.SignedIn, error) {
+	c, err := t.codeFlow(ctx, a.Redirect)
+	if err != nil {
+		return auth.SignedIn{}, err
+	}
+	ctx, stop := t.exchanging(ctx)
+	defer stop()
+	answer, err := c.Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
+	if err != nil {
+		return auth.SignedIn{}, t.failure(err)
+	}
+	return t.signedIn(ctx, answer, a.Nonce)
+}
+
+// Refresh is that of [auth.SignInProvider].
+func (t *Tokens) Refresh(ctx context.Context, refresh provider.Secret) (auth.SignedIn, error) {
+	c, err := t.codeFlow(ctx, "")
+	if err != nil {
+		return auth.SignedIn{}, err
+	}
+	ctx, stop := t.exchanging(ctx)
+	defer stop()
+	answer, err := c.TokenSource(ctx, &oauth2.Token{RefreshToken: refresh.Reveal()}).Token()
+	if err != nil {
+		return auth.SignedIn{}, t.failure(err)
+	}
+	s, err := t.signedIn(ctx, answer, "")
+	if s.Refresh.IsZero() { // a provider that does not rotate it
+		s.Refresh = refresh
+	}
+	return s, err
+}
+
+// Source is that of [auth.SignInProvider].
+func (t *Tokens) Source() string {
+	text, err := json.Marshal(t.config)
+	if err != nil {
+		panic(err) // strings
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// codeFlow is the flow at the issuer's endpoints, which the first use asks for.
+func (t *Tokens) codeFlow(ctx context.Context, redirect string) (oauth2.Config, error) {
+	p, _, err := t.describe(ctx)
+	if err != nil {
+		return oauth2.Config{}, err
+	}
+	at := p.Endpoint()
+	if at.AuthURL == "" || at.TokenURL == "" {
+		return oauth2.Config{}, fmt.Errorf("OpenID provider %s has no authorization code flow", t.config.Issuer)
+	}
+	at.AuthStyle = oauth2.AuthStyleInParams // the client is public: to try another style could void the code
+	return oauth2.Config{ClientID: t.config.Audience, Endpoint: at, RedirectURL: redirect,
+		Scopes: []string{oidc.ScopeOpenID, "profile", "email", oidc.ScopeOfflineAccess}}, nil
+}
+
+// exchanging is the context of a request for tokens. It ends by itself only: an answer that is given up could have the only refresh token.
+func (t *Tokens) exchanging(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(oidc.ClientContext(context.WithoutCancel(ctx), t.exchange), exchangeTime)
+}
+
+// signedIn checks the ID token of an answer. nonce "": it was not asked for with one.
+func (t *Tokens) signedIn(ctx context.Context, answer *oauth2.Token, nonce string) (auth.SignedIn, error) {
+	id, ok := answer.Extra("id_token").(string)
+	if !ok || id == "" {
+		return auth.SignedIn{}, refused(errors.New("the OpenID provider sent no ID token"))
+	}
+	if len(id) > maxToken {
+		return auth.SignedIn{}, refused(fmt.Errorf("it has more than %d bytes", maxToken))
+	}
+	p, until, c, err := t.check(ctx, id)
+	if err != nil {
+		return auth.SignedIn{}, err
+	}
+	if got, err := c.text("nonce"); nonce != "" && (err != nil || got != nonce) {
+		return auth.SignedIn{}, refused(errors.New("its nonce is not that of this sign-in"))
+	}
+	return auth.SignedIn{Principal: p, Until: until.Add(skew), Refresh: provider.NewSecret(answer.RefreshToken)}, nil
+}
+
+// failure is an error of a request for tokens, without what the provider echoes of the request.
+func (t *Tokens) failure(err error) error {
+	answer, ok := errors.AsType[*oauth2.RetrieveError](err)
+	switch {
+	case !ok:
+		return fmt.Errorf("OpenID provider %s: %w", t.config.Issuer, err)
+	case answer.ErrorCode == "" || answer.Response.StatusCode >= http.StatusInternalServerError:
+		return fmt.Errorf("OpenID provider %s answers %s", t.config.Issuer, answer.Response.Status)
+	}
+	return &auth.Refusal{Status: http.StatusUnauthorized, Reason: fmt.Sprintf("the OpenID provider refuses the sign-in: %q", answer.ErrorCode)}
+}
