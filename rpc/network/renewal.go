@@ -18,7 +18,9 @@ func (l *Logins) signIn(s auth.SignedIn) (*http.Cookie, error) {
 	if s.Principal.OwnsMachine() {
 		return nil, errNoLogin // a provider names no operator
 	}
-	return l.add(func(id string, now time.Time) *login { return &login{SignIn: newSignIn(s, l.provider.Source(), id, now)} })
+	return l.add(func(id string, now time.Time) *login {
+		return &login{SignIn: newSignIn(s, l.provider.Source(), id, now)}
+	})
 }
 
 // renew gets another token for the login of a request from our own page, and returns when it ends then. Before half of its time is over

@@ -196,4 +196,3 @@ func answerJSON(w http.ResponseWriter, value any) error {
 	w.Write(text) // a client that is gone gets nothing
 	return nil
 }
-

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -326,13 +328,15 @@ func TestConnectionOfEndedSignIn(t *testing.T) {
 		defer close(watched)
 		h.logins.Watch(ctx)
 	})
-	g, err := h.logins.admit(shake("/rpc", "box.lan:7717", cookie, "Origin: "+ownPage))
+	socket, err := net.Dial("tcp", listenOn(t, h).String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-g.Valid.Done()
-	if !errors.Is(context.Cause(g.Valid), conn.ErrExpired) {
-		t.Error(context.Cause(g.Valid))
+	c := conntest.Upgrade(t, socket, func(w io.Writer, request string) error {
+		return conntest.AtOnce(w, strings.Replace(request, ", thinkd.token."+conntest.Token, "\r\n"+cookie+"\r\nOrigin: https://thinkd.test:0", 1))
+	})
+	if _, got := c.ClosedAfter(true); got != "close 4001 the token has expired" {
+		t.Error(got)
 	}
 	stop()
 	<-watched

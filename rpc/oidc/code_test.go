@@ -101,7 +101,9 @@ func TestSignInTokens(t *testing.T) {
 	i := newIssuer(t)
 	a := admits(t, Config{Issuer: i.url, Audience: clientID})
 	stranger := newSigning(t, "stranger")
-	right := func(changes ...any) map[string]any { return i.right(a.clock, append([]any{"nonce", "n"}, changes...)...) }
+	right := func(changes ...any) map[string]any {
+		return i.right(a.clock, append([]any{"nonce", "n"}, changes...)...)
+	}
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(`{}`)) + "."
 	for _, tt := range []struct {
 		what, token, want string

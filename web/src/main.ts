@@ -1,6 +1,6 @@
 // The page connects the parts and has their shared state. The address says what is shown: a session (#/ID), a view (#/usage), or a new
 // session (#/).
-import { Client, webSocket, type Block, type Message, type Methods, type Session, type State, type Summary } from "../../clients/typescript/src/index.js";
+import { Client, ClosedError, webSocket, type Block, type Message, type Methods, type Session, type State, type Summary, type Transport } from "../../clients/typescript/src/index.js";
 import { coded } from "./approval.js";
 import { Asides } from "./aside.js";
 import { branch, branched, branchesOf } from "./branch.js";
@@ -30,7 +30,7 @@ import { SetupControl } from "./setup.js";
 import { showShortcuts } from "./shortcuts.js";
 import { applyTheme } from "./theme.js";
 import { Tidy } from "./tidy.js";
-import { access, forget, givenToken, hideToken, logIn, onAccess, refused } from "./token.js";
+import { access, afterSignIn, forget, givenToken, hideToken, isSignIn, logIn, maySignIn, onAccess, refused, renew, signIn } from "./token.js";
 import type { Preview } from "./unfinished.js";
 import { UsageView } from "./usage.js";
 import type { Kept } from "./summary.js";
@@ -78,7 +78,7 @@ class App {
 
 	constructor(has: { token?: string }) {
 		const address = { url: `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/rpc`, ...has };
-		this.client = new Client(webSocket(address), {
+		this.client = new Client(isSignIn() ? this.renewing(webSocket(address)) : webSocket(address), {
 			client: { name: "thinkd-page", version: "1", attended: true },
 			capabilities: { tools: true, confirm: true },
 			onState: (state) => this.line(state),
@@ -670,6 +670,31 @@ class App {
 		banner.hidden = false;
 	}
 
+	/** Renews the sign-in before each connection, and in time before it ends. A connection that ends with it is followed by another. */
+	private renewing(inner: Transport): Transport {
+		let next = 0;
+		const later = (pause: number) => {
+			clearTimeout(next);
+			next = window.setTimeout(() => void renewed().catch(() => later(10_000)), Math.min(pause, 2 ** 31 - 1));
+		};
+		const renewed = async (): Promise<boolean> => {
+			const lasts = await renew();
+			if (lasts === undefined) {
+				this.client.close("Your sign-in has ended. Sign in again");
+				return false;
+			}
+			later(lasts / 2 + 500); // the daemon renews once half of the time is over
+			return true;
+		};
+		return {
+			...inner,
+			open: async (receiver) => {
+				if (!(await renewed())) throw new Error("the sign-in has ended");
+				return inner.open({ ...receiver, closed: (why) => receiver.closed(why, false) });
+			},
+		};
+	}
+
 	// Controls and keys
 
 	private drawer(on: boolean): void {
@@ -827,7 +852,17 @@ function lock(why = ""): void {
 	byId("unlock-why").textContent = why;
 	byId("unlock-why").hidden = why === "";
 	byId("unlock-token").focus();
+	void maySignIn().then(offerSignIn, () => {}); // a daemon that cannot be reached offers nothing
 }
+
+/** Shows the way in for people whom the daemon's OpenID provider knows. */
+function offerSignIn(may: boolean): void {
+	byId("sign-in-way").hidden = !may;
+	byId("token-way").hidden = may;
+	if (may) byId("sign-in").focus();
+}
+
+byId("sign-in").addEventListener("click", () => void signIn().catch((error: Error) => lock(error.message)));
 
 byId("unlock").addEventListener("submit", (event) => {
 	event.preventDefault();
@@ -853,19 +888,22 @@ async function start(): Promise<void> {
 		lock((error as Error).message);
 		return;
 	}
+	const failed = afterSignIn();
 	onAccess(() => location.reload());
 	const has = access();
 	if (!has) {
-		lock();
+		lock(failed);
 		return;
 	}
 	const app = new App(has);
 	app.connect().catch(async () => {
-		if (!(await refused())) return; // the client keeps trying, and shows it
+		if (!access() || !(await refused())) return; // the page is locked already; or the client keeps trying, and shows it
 		forget();
 		lock("This browser’s access is not valid any more.");
 	});
-	await app.begin();
+	await app.begin().catch((error: Error) => {
+		if (!(error instanceof ClosedError)) throw error; // the page is locked
+	});
 }
 
 void start();

@@ -1,16 +1,18 @@
 // The page's access to the daemon. Without TLS the browser keeps the token for this origin and port. Over TLS the daemon gives a cookie in
-// exchange, which no script can read, and the browser only remembers that it has one.
+// exchange, which no script can read, and the browser only remembers that it has one. A person who signs in at the daemon's OpenID provider
+// has such a cookie as well. It has to be renewed.
 import { keep, kept, onKept } from "./store.js";
 
 const name = "token";
 const inCookie = "cookie";
+const signedIn = "signed-in"; // in a cookie, too
 const secure = location.protocol === "https:";
 
 /** What the client connects with; undefined: the page has no access. Without a token the browser sends its cookie. */
 export function access(): { token?: string } | undefined {
 	const token = kept(name);
 	if (token === undefined) return undefined;
-	return token === inCookie ? {} : { token };
+	return token === inCookie || token === signedIn ? {} : { token };
 }
 
 /** The token in the page's address. */
@@ -32,11 +34,63 @@ export async function logIn(token: string): Promise<void> {
 	keep(name, secure && response.ok ? inCookie : token);
 }
 
+/** Whether people can sign in on this page. */
+export async function maySignIn(): Promise<boolean> {
+	if (!secure) return false; // no cookie without TLS
+	const response = await fetch("/oidc");
+	return response.ok && ((await response.json()) as { sign_in?: boolean }).sign_in === true;
+}
+
+const attempt = "thinkd.sign-in"; // of this tab: where it was before
+
+/** Leads this tab to the OpenID provider. Rejects with the daemon's reason. */
+export async function signIn(): Promise<void> {
+	const response = await fetch("/signin", { method: "POST" });
+	if (!response.ok) throw new Error((await response.text()).trim());
+	sessionStorage.setItem(attempt, location.hash.startsWith("#/") ? location.hash : "#/");
+	location.assign(((await response.json()) as { url: string }).url);
+}
+
+const failures: Record<string, string> = {
+	stale: "The sign-in was not begun in this tab, or took too long. Try again.",
+	refused: "The sign-in was refused. The operator finds the reason in the daemon’s log.",
+	unavailable: "The OpenID provider cannot be reached at the moment. Try again.",
+};
+
+/**
+ * Notes what the daemon says in the page's address after a sign-in, and goes back to where the tab was. Returns why the sign-in failed. What
+ * the address says counts only if this tab has begun a sign-in: anybody can make a link.
+ */
+export function afterSignIn(): string | undefined {
+	const said = new URLSearchParams(location.hash.slice(1));
+	const failed = said.get("sign-in");
+	if (failed === null && !said.has("signed-in")) return undefined;
+	const before = sessionStorage.getItem(attempt);
+	sessionStorage.removeItem(attempt);
+	history.replaceState(null, "", before ?? "#/");
+	if (failed !== null) return failures[failed] ?? failures["refused"];
+	if (before !== null) keep(name, signedIn);
+	return undefined;
+}
+
+/** Whether this browser's access is a sign-in. */
+export function isSignIn(): boolean {
+	return kept(name) === signedIn;
+}
+
+/** Renews the sign-in if it is time. Returns for how many milliseconds it lasts; undefined: it is over. Rejects if the daemon cannot say. */
+export async function renew(): Promise<number | undefined> {
+	const response = await fetch("/signin/renew", { method: "POST" });
+	if (response.status === 401) return undefined;
+	if (!response.ok) throw new Error((await response.text()).trim());
+	return ((await response.json()) as { expires_in_ms: number }).expires_in_ms;
+}
+
 let loggingOut: Promise<unknown> = Promise.resolve();
 
 /** Ends the access of all tabs of this browser. */
 export async function logOut(): Promise<void> {
-	if (kept(name) === inCookie) await (loggingOut = fetch("/logout", { method: "POST" }));
+	if (kept(name) === inCookie || kept(name) === signedIn) await (loggingOut = fetch("/logout", { method: "POST" }));
 	keep(name, undefined);
 }
 

@@ -5,6 +5,7 @@
 // Everything that a story starts here ends with the story, whether it passes or not: a story needs no after() of its own.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer as createHTTP } from "node:http";
@@ -80,6 +81,13 @@ export async function open(from, url, options = {}) {
 	};
 	await page.goto(url);
 	return page;
+}
+
+/** The config of a listener with TLS; its pages need `ignoreHTTPSErrors`. */
+export function overTLS() {
+	const { THINKD_CERT: cert, THINKD_KEY: key } = process.env;
+	assert.ok(cert && key, "the story needs $THINKD_CERT and $THINKD_KEY");
+	return `[serve]\ntls_cert = ${JSON.stringify(cert)}\ntls_key = ${JSON.stringify(key)}\n`;
 }
 
 /** Starts `thinkd serve` on a data directory of its own. */
@@ -306,6 +314,86 @@ export const vendor = closing(async (say) => {
 	await once(server, "listening");
 	return {
 		env: { ANTHROPIC_API_KEY: "sk-of-the-test", ANTHROPIC_BASE_URL: `http://127.0.0.1:${server.address().port}` },
+		close: () => {
+			server.closeAllConnections();
+			return new Promise((resolve) => server.close(resolve));
+		},
+	};
+});
+
+/**
+ * An OpenID provider whose people need no password: its page has a button for each. `lasts` is how long its tokens count, in seconds. A token
+ * is admitted for a minute more, as clocks may differ. set({ refuses: true }) makes it refuse renewals, and with `asks` its last page has a link
+ * where it otherwise redirects.
+ */
+export const provider = closing(async ({ people = ["ann"], lasts = 3600 } = {}) => {
+	const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+	const codes = new Map();
+	const grants = new Map();
+	const renewals = [];
+	const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+	const state = { lasts, refuses: false, asks: false };
+	let issuer;
+	const tokens = (user, nonce) => {
+		const now = Math.floor(Date.now() / 1000);
+		const text = `${part({ alg: "ES256", kid: "k" })}.${part({ iss: issuer, aud: "thinkd", sub: user, iat: now, exp: now + state.lasts, nonce })}`;
+		const refresh = randomUUID();
+		grants.set(refresh, user);
+		return { access_token: "opaque", token_type: "Bearer", refresh_token: refresh, id_token: `${text}.${sign("sha256", Buffer.from(text), { key: privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url")}` };
+	};
+	const exchange = (form) => {
+		if (form.get("grant_type") === "refresh_token") {
+			const user = grants.get(form.get("refresh_token"));
+			grants.delete(form.get("refresh_token"));
+			renewals.push(user);
+			return user && !state.refuses ? tokens(user) : undefined;
+		}
+		const asked = codes.get(form.get("code"));
+		codes.delete(form.get("code"));
+		const right = asked && createHash("sha256").update(form.get("code_verifier")).digest("base64url") === asked.challenge && asked.redirect === form.get("redirect_uri");
+		return right ? tokens(asked.user, asked.nonce) : undefined;
+	};
+	const server = createHTTP(async (request, response) => {
+		const url = new URL(request.url, issuer);
+		const json = (value, status = 200) => response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(value));
+		switch (url.pathname) {
+			case "/.well-known/openid-configuration":
+				return json({ issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys` });
+			case "/keys":
+				return json({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k", alg: "ES256", use: "sig" }] });
+			case "/auth":
+				response.writeHead(200, { "Content-Type": "text/html" });
+				return response.end(`<!doctype html><title>Provider</title><form action="/chosen">${[...url.searchParams].map(([n, v]) => `<input type="hidden" name="${n}" value="${v}">`).join("")}${people.map((p) => `<button name="user" value="${p}">${p}</button>`).join("")}<button name="user" value="">Cancel</button></form>`);
+			case "/chosen": {
+				const asked = url.searchParams;
+				const back = new URL(asked.get("redirect_uri"));
+				back.searchParams.set("state", asked.get("state"));
+				if (asked.get("user") === "") back.searchParams.set("error", "access_denied");
+				else {
+					const code = randomUUID();
+					codes.set(code, { user: asked.get("user"), nonce: asked.get("nonce"), challenge: asked.get("code_challenge"), redirect: asked.get("redirect_uri") });
+					back.searchParams.set("code", code);
+				}
+				if (!state.asks) return response.writeHead(302, { Location: back.href }).end();
+				response.writeHead(200, { "Content-Type": "text/html" });
+				return response.end(`<!doctype html><title>Provider</title><a href="${back.href.replaceAll("&", "&amp;")}">Continue</a>`);
+			}
+			case "/token": {
+				let body = "";
+				for await (const chunk of request) body += chunk;
+				const answer = exchange(new URLSearchParams(body));
+				return answer ? json(answer) : json({ error: "invalid_grant" }, 400);
+			}
+		}
+		response.writeHead(204).end(); // such as an icon
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	issuer = `http://127.0.0.1:${server.address().port}`;
+	return {
+		config: `[auth.oidc]\nissuer = "${issuer}"\naudience = "thinkd"\n`,
+		renewals,
+		set: (to) => Object.assign(state, to),
 		close: () => {
 			server.closeAllConnections();
 			return new Promise((resolve) => server.close(resolve));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { ask, browser, look, open, serve } from "./harness.mjs";
+import { ask, browser, look, open, overTLS, serve } from "./harness.mjs";
 
 let chrome;
 let daemon;
@@ -147,16 +147,14 @@ test("after a key is stored nothing says that there is none", async () => {
 });
 
 test("over TLS the browser has a cookie that no script can read, until it logs out", async () => {
-	const { THINKD_CERT: cert, THINKD_KEY: key } = process.env;
-	assert.ok(cert && key, "the story needs $THINKD_CERT and $THINKD_KEY");
-	const secure = await serve({ config: `[serve]\ntls_cert = ${JSON.stringify(cert)}\ntls_key = ${JSON.stringify(key)}\n` });
+	const secure = await serve({ config: overTLS() });
 	const page = await open(chrome, secure.url, { ignoreHTTPSErrors: true });
 	await connected(page);
 	const cookies = () => page.context().cookies();
 	const [cookie, ...more] = await cookies();
 	assert.deepEqual(more, []);
-	const { name, httpOnly, secure: overTLS, sameSite, path, domain } = cookie;
-	assert.deepEqual({ name, httpOnly, overTLS, sameSite, path, domain }, { name: "__Host-thinkd", httpOnly: true, overTLS: true, sameSite: "Strict", path: "/", domain: "127.0.0.1" });
+	const { name, httpOnly, secure: onlyTLS, sameSite, path, domain } = cookie;
+	assert.deepEqual({ name, httpOnly, onlyTLS, sameSite, path, domain }, { name: "__Host-thinkd", httpOnly: true, onlyTLS: true, sameSite: "Strict", path: "/", domain: "127.0.0.1" });
 	assert.equal(await page.evaluate(() => document.cookie), "");
 	const given = new URLSearchParams(new URL(secure.url).hash.slice(1)).get("token");
 	assert.ok(!cookie.value.includes(given) && !(await page.evaluate(() => JSON.stringify(localStorage))).includes(given), "neither the cookie nor the storage has the token");

@@ -1,0 +1,121 @@
+// People sign in at the daemon's OpenID provider: the way there and back, the renewal, the end, and what goes wrong.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+
+import { ask, browser, look, open, overTLS, provider, serve } from "./harness.mjs";
+
+let chrome;
+let issuer;
+let daemon;
+before(async () => {
+	[chrome, issuer] = await Promise.all([browser(), provider({ people: ["ann", "bob"] })]);
+	daemon = await serve({ config: overTLS() + issuer.config });
+});
+
+const refusal = /status of 401|WebSocket connection/; // what the browser itself says of a refusal
+const connected = (page) => page.waitForFunction(() => document.getElementById("line-state").textContent === "Connected");
+const visit = (path = "/", options = {}) => open(chrome, daemon.origin + path, { ignoreHTTPSErrors: true, ...options });
+const failure = (page, text) => page.locator("#unlock-why", { hasText: text }).waitFor();
+
+async function signIn(page, user = "ann") {
+	await page.locator("#sign-in").click();
+	await page.getByRole("button", { name: user, exact: true }).click();
+}
+
+test("ann signs in and comes back to where she was, in all tabs; logging out ends that", async () => {
+	const page = await visit("/#/settings");
+	await page.locator("#sign-in").waitFor();
+	assert.equal(await page.evaluate(() => document.activeElement.id), "sign-in");
+	await look(page, "sign-in");
+	await signIn(page);
+	await connected(page);
+	assert.equal(new URL(page.url()).hash, "#/settings");
+	assert.ok(!/code|state|token/.test(page.url()), page.url());
+	const [cookie, ...more] = await page.context().cookies(daemon.origin);
+	assert.deepEqual([more, cookie.name, cookie.httpOnly, cookie.sameSite, cookie.secure], [[], "__Host-thinkd", true, "Strict", true]);
+	assert.deepEqual(await page.evaluate(() => [document.cookie, localStorage.getItem("thinkd.token"), sessionStorage.length]), ["", "signed-in", 0], "no script sees a token");
+
+	const second = await visit("/", { context: page.context() });
+	await connected(second);
+	await ask(second, "Which is later, March or May? [[sim: pace=0]]");
+	await page.getByRole("button", { name: "Log out" }).click();
+	for (const tab of [page, second]) await tab.locator("#sign-in").waitFor();
+	second.check(refusal);
+	await second.close(); // it would notice the refusal first
+	await page.context().addCookies([cookie]); // a copy of it is of no use
+	await page.evaluate(() => localStorage.setItem("thinkd.token", "signed-in"));
+	await page.reload();
+	await failure(page, "Your sign-in has ended");
+	page.check(refusal);
+	await page.context().close();
+});
+
+test("a restart of the daemon ends no sign-in; bob does not see what ann has", async () => {
+	const page = await visit();
+	await signIn(page);
+	await connected(page);
+	await ask(page, "Of ann. [[sim: pace=0]]");
+	await daemon.restart();
+	await page.locator("#banner-text", { hasText: "Connected." }).waitFor();
+	const other = await visit();
+	await signIn(other, "bob");
+	await connected(other);
+	assert.equal(await other.locator("#sessions a").count(), 0);
+	for (const tab of [page, other]) tab.check(/status of 401|WebSocket connection|ERR_CONNECTION/);
+	await page.context().close();
+	await other.context().close();
+});
+
+test("a sign-in is renewed in time, so that the connection stays; when the provider renews no more, the page says so", async () => {
+	issuer.set({ lasts: -55 }); // with the minute that clocks may differ: 5 s
+	const page = await visit();
+	await signIn(page);
+	await connected(page);
+	await page.evaluate(() => {
+		window.states = [];
+		new MutationObserver(() => window.states.push(document.getElementById("line-state").textContent)).observe(document.getElementById("line-state"), { childList: true, characterData: true, subtree: true });
+	});
+	const before = issuer.renewals.length;
+	while (issuer.renewals.length < before + 3) await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
+	assert.deepEqual(await page.evaluate(() => window.states.filter((s) => s !== "Connected")), [], "it was connected all the time");
+
+	// The next one is refused: the daemon closes the connection with 4001 when the sign-in ends, and the page asks to sign in again.
+	issuer.set({ refuses: true });
+	await failure(page, "Your sign-in has ended. Sign in again.");
+	issuer.set({ refuses: false, lasts: 3600 });
+	await signIn(page);
+	await connected(page);
+	page.check(refusal);
+	await page.context().close();
+});
+
+test("whoever cancels, or follows somebody's link, gets no access, and stays on this page", async () => {
+	const page = await visit();
+	await page.locator("#sign-in").click();
+	await page.getByRole("button", { name: "Cancel" }).click();
+	await failure(page, "The sign-in was refused.");
+	await look(page, "sign-in-refused");
+	for (const path of ["/signin/callback?code=c&state=s&redirect_uri=https://evil.example/&next=//evil.example", "/#signed-in"]) {
+		await page.goto(daemon.origin + path);
+		await page.locator("#sign-in").waitFor();
+		assert.equal(new URL(page.url()).origin, daemon.origin);
+		assert.equal(await page.evaluate(() => localStorage.getItem("thinkd.token")), null);
+	}
+	// The provider's answer to somebody else's attempt.
+	const other = await visit();
+	issuer.set({ asks: true });
+	await signIn(other);
+	const theirs = await other.getByRole("link", { name: "Continue" }).getAttribute("href");
+	issuer.set({ asks: false });
+	await page.goto(theirs);
+	await failure(page, "was not begun in this tab");
+	// In the browser that began it, it counts, once.
+	await other.getByRole("link", { name: "Continue" }).click();
+	await connected(other);
+	const again = await other.context().request.get(theirs, { maxRedirects: 0, ignoreHTTPSErrors: true });
+	assert.equal(again.headers()["location"], "/#sign-in=stale");
+	page.check(refusal);
+	other.check(refusal);
+	await page.context().close();
+	await other.context().close();
+});
