@@ -59,7 +59,7 @@ func (s *state) aside(q Question) (*Aside, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &c.options.Effective // what is asked of the session's answers is not asked of this one
+	o := &c.options.Effective // these options are for the session's answers, not for this one
 	o.Schema, o.Output, o.ToolChoice, o.Stop, c.options.Form = nil, "", "", nil, ""
 	v := s.conversationWith(c, append(provider.Blocks{provider.Text{Text: aside.Preface}}, q.Content...))
 	req := v.requestFor(c)

@@ -235,9 +235,9 @@ func (s *state) askToSpend(q session.Spending, err error) {
 	s.parkTurn(p, facts...)
 }
 
-// promptQuestion is what a person decides on before the first call of a turn: what was said so far may not be in the vendor's cache, and the
-// turn may cost more than the session asks above. nil: nothing is to be decided, or the cost is not known. The forecast is that of
-// Quote, except that no media is read for it.
+// promptQuestion returns the question that a person decides before the first call of a turn: the conversation may not be in the vendor's
+// cache, and the turn may cost more than ask_above. It returns nil if there is nothing to decide, or if the cost is not known. The
+// forecast is that of Quote, except that no media is read for it.
 func (s *state) promptQuestion(t *session.Turn, c choice) *session.Spending {
 	v := s.conversation()
 	above, before := v.askAbove(), v.answered(t)
@@ -432,8 +432,8 @@ func (s *state) paidBefore() (by *session.Payer) {
 	return by
 }
 
-// fellBack is what clients see of the switch from a choice to that of the running turn. What becomes of earlier thinking is counted as
-// Explain does, except that nothing is read from files.
+// fellBack returns what clients see of the switch from a choice to that of the running turn. It counts kept and dropped thinking as
+// Explain does, except that it reads no files.
 func (s *state) fellBack(was choice, why *session.Failure, continues bool) feed.FellBack {
 	now, v := s.run.choice, s.conversation()
 	e := feed.FellBack{From: was.shown(), To: now.shown(), Key: now.key, Reason: feed.Returned, Error: why, Continues: continues, Options: now.optionsShown(),

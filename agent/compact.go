@@ -175,7 +175,7 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 	begins := inform(noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.Messages, c.model.Ref()))
 	begins.Summary = id
 	s.tell(turn, begins)
-	if s.ended != nil { // the store failed; never in a turn, of which the log knows
+	if s.ended != nil { // the store failed; never in a turn, because a turn is in the log
 		over(s.ended)
 		return
 	}

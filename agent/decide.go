@@ -38,7 +38,7 @@ type choice struct {
 
 	payer *session.Payer // nil: not known
 
-	first   session.Link     // of the chain: what was asked for
+	first   session.Link     // of the chain: the requested model
 	key     string           // the name of the provider's key; empty: its first
 	instead *session.Instead // nil: it is the first choice
 
@@ -62,7 +62,7 @@ func (c choice) shown() feed.Model {
 	return feed.Model{Provider: c.model.Provider, ID: c.model.ID, Level: c.decision.Effective}
 }
 
-// conversation is what was said in a session so far, as models are sent it. It belongs to the goroutine of the view.
+// conversation is the session's history in the form that models get. It belongs to the goroutine of the view.
 type conversation struct {
 	cfg   *Config
 	view  *session.View
@@ -186,7 +186,7 @@ func (v conversation) lastStart(but *session.Turn) *session.TurnStart {
 	return nil
 }
 
-// settleOptions decides what becomes of the options that are asked for.
+// settleOptions decides which of the requested options are sent, adjusted or refused.
 func (v conversation) settleOptions(c *choice) error {
 	var tools []string
 	for _, t := range v.offered(c.model) {
@@ -398,7 +398,7 @@ func (v conversation) share(model session.ModelRef) transcript.Recipient {
 	return transcript.Recipient{View: v.view, Model: model, Trial: v.trial, Pending: v.pending}
 }
 
-// requestFor is the request that a choice would make of what was said so far.
+// requestFor returns the request that a choice would make of the conversation so far.
 func (v conversation) requestFor(c choice) *provider.Request {
 	req := v.asked(c)
 	req.System, req.Tools, req.Messages = v.view.Session.SystemPrompt(), v.offered(c.model), v.share(c.ref()).Messages(c.model, c.decision)
@@ -436,7 +436,7 @@ func (v conversation) offered(m provider.Model) (tools []provider.Tool) {
 	return tools
 }
 
-// Omitted is a message of which a model is not sent all.
+// Omitted is a message that a model does not get, or not completely.
 type Omitted struct {
 	Message session.MessageID
 	Share   session.Share // of it, that is sent
@@ -480,8 +480,8 @@ func (v conversation) answered(running *session.Turn) (newest *session.Section) 
 	return newest
 }
 
-// cached returns what becomes of the vendor's prompt cache in a call with choice c, after the section before, which is nil if no model
-// has answered yet.
+// cached returns the expected state of the vendor's prompt cache in a call with choice c. before is the section before the call, nil if
+// no model has answered yet.
 //
 // A vendor caches the beginning of a request, and reads from the cache as long as the next request begins with the same bytes. A
 // long conversation costs a tenth of its price that way. What breaks the cache:
@@ -536,7 +536,7 @@ func warmUntil(t *session.Section) int64 {
 	return 0
 }
 
-// trace is what is kept of the last call that was answered; ok is false if there is none, or if nothing is known of it.
+// trace returns the record of the last answered call. ok is false if there is none, or if nothing is known of it.
 func (v conversation) trace() (_ quote.Trace, ok bool) {
 	for _, t := range slices.Backward(v.view.Turns) {
 		for _, m := range slices.Backward(t.Messages) {
@@ -593,9 +593,9 @@ func (v conversation) lastUsage(model session.ModelRef) (provider.Usage, bool) {
 	return provider.Usage{}, false
 }
 
-// size is how many tokens the next call with a choice is about to send: the vendor's count of the last call and what was said
-// since, or an estimate if nobody has counted since the last compaction. It reports whether the model's own vendor has counted
-// most of it.
+// size returns how many tokens the next call with a choice will send: the vendor's count of the last call plus an estimate of what
+// came since, or only an estimate if no vendor has counted since the last compaction. It reports whether the model's own vendor has
+// counted most of it.
 func (v conversation) size(c choice) (used int, counted bool) {
 	since := 0
 	parts := v.share(c.ref())

@@ -345,8 +345,8 @@ func (o *Sessions) Creation(ctx context.Context, stamp session.Stamp) (first ses
 }
 
 // Fork makes a session that goes on from a message of another one, or, without a message, from the turns that have ended. It
-// shares what was said up to there, so models are sent the same bytes, and thinking that is bound to them stays valid. What a
-// person allowed for the whole session, the fork asks again. The other session does not change, and may be deleted.
+// shares the messages up to there, so models get the same bytes, and thinking that is bound to them stays valid. The fork has no grants:
+// it asks again. The other session does not change, and may be deleted.
 // Errors: ErrNoMessage, session.ErrUnfinished, and those of the store.
 func (o *Sessions) Fork(ctx context.Context, id session.ID, message session.MessageID) (session.Session, error) {
 	s, err := o.forked(ctx, id, forkAt(message))
@@ -643,7 +643,7 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 	return err
 }
 
-// DeleteUnused is Delete for a session in which nothing runs, waits or is queued, which nobody follows, and of which old says so. It
+// DeleteUnused deletes a session only if nothing in it runs, waits or is queued, no client follows it, and old returns true for it. It
 // reports whether the session was deleted. Errors: session.ErrNotFound, session.ErrDamaged, and those of the store.
 func (o *Sessions) DeleteUnused(ctx context.Context, id session.ID, old func(session.Session) bool) (bool, error) {
 	unused := false
@@ -840,8 +840,8 @@ func (g *Group) running() (agents []*Agent) {
 	return agents
 }
 
-// Live is what a session does and needs, given its record in the store. loaded reports whether its agent says so: the store does not know
-// who waits for a person, nor what is about to start.
+// Live returns what a session does and needs, given its record in the store. loaded reports whether the answer comes from its agent. Only
+// an agent knows whether the session waits for a person, and what is about to start.
 func (o *Sessions) Live(s session.Session) (now Live, loaded bool) {
 	g, ref := o.group, o.ref(s.ID)
 	g.mu.Lock()

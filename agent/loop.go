@@ -27,7 +27,7 @@ func start(ctx context.Context, ref session.Ref, cfg Config, used uint64, users 
 		s.feed = feed.New(ref.ID, max(s.feed.Seq(), session.NextBase(used)))
 	}
 	a := &Agent{id: ref.ID, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, live: &s.live, busy: &s.busy, size: &s.size}
-	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done
+	go a.loop(ctx, s) // ends after stop, or when s.ended is set; Close waits on done
 	return a, nil
 }
 
@@ -185,7 +185,7 @@ func (s *state) waitForCalls() {
 	}
 }
 
-// closeAll lets go of everyone who waits.
+// closeAll releases all callers that wait.
 func (s *state) closeAll() {
 	s.guard(s.noteStatus)
 	s.queue.Close()

@@ -56,12 +56,12 @@ type Open struct {
 	Block  provider.Block // as far as it came
 }
 
-// repeatable reports whether the call may be made again after a failure: clients saw no text of it, or it was lost among
-// its tool calls, of which they see nothing before they run. A file that is written is one long argument, so most losses
-// happen there, and the text before a call is short.
+// repeatable reports whether the call may be made again after a failure: clients saw no text of it, or the connection was lost inside
+// a tool call, which clients do not see before it runs. A file that is written is one long argument, so most losses happen there, and
+// the text before a call is short.
 func (m *reply) repeatable() bool { return !m.shown || m.calling }
 
-// seen lists the open blocks of which people saw something, in order. Of a tool call they see nothing before its end.
+// seen lists the open blocks that clients saw a part of, in order. They see no part of a tool call before its end.
 func (m *reply) seen() []*block {
 	return slices.SortedFunc(func(yield func(*block) bool) {
 		for _, b := range m.open {
@@ -154,7 +154,7 @@ func (m *reply) corrected(by *session.Served) *feed.Served {
 
 // Bounds of what models may do with tools in one turn.
 const (
-	maxBadRounds = 3       // replies in a row of which no call can be run
+	maxBadRounds = 3       // replies in a row without a call that can run
 	maxArguments = 1 << 20 // bytes of a call's arguments
 	maxCalls     = 128     // of one reply; the others get a result that says so, and do not run
 )

@@ -314,8 +314,8 @@ const (
 // Words lists both.
 func (PinApplies) Words() []string { return provider.Words(PinAppliesNow, PinAppliesNext) }
 
-// Pin keeps a message word for word beside all later summaries; with on false, it ends that. A reply and the results of its calls
-// are kept together. It is on disk on return. Errors: ErrNoMessage, session.ErrUnfinished for a message that is in the queue or is
+// Pin keeps a message word for word in addition to all later summaries; with on false, it ends that. A reply and the results of its
+// calls are kept together. The change is on disk on return. Errors: ErrNoMessage, session.ErrUnfinished for a message that is in the queue or is
 // being written, ErrPinned, and those of the store.
 func (a *Agent) Pin(ctx context.Context, id session.MessageID, on bool) (Pins, error) {
 	return ask(ctx, a, func(s *state) (Pins, error) {
@@ -418,15 +418,15 @@ type Quote struct {
 	Decision  provider.Decision
 	Cache     feed.Cache
 	WarmUntil int64 // Unix milliseconds; 0: nothing is kept, or that is not known
-	Running   bool  // a turn runs: the quote is of what was said so far
+	Running   bool  // a turn runs: the quote covers the conversation up to now
 	forecast.Forecast
 }
 
 // aPrompt stands for a prompt that nobody has written yet.
 var aPrompt = provider.Blocks{provider.Text{Text: "."}}
 
-// Quote quotes a prompt with another model or level, after what was said so far. prompt is the text and the media of the prompt, as far
-// as they are known. Nothing changes. Errors: *provider.LevelError, and those of the store.
+// Quote computes what a prompt would cost after the conversation so far, also with another model or level. prompt has the text and the
+// media of the prompt, as far as they are known. Nothing changes. Errors: *provider.LevelError, and those of the store.
 func (a *Agent) Quote(ctx context.Context, o session.Override, prompt provider.Blocks) (Quote, error) {
 	type drafted struct {
 		Quote

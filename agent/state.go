@@ -79,13 +79,13 @@ type Live struct {
 	Needs  watch.Need // of any person; empty: nothing
 }
 
-// waiter is somebody who waits for the end of a turn.
+// waiter is a caller that waits for the end of a turn.
 type waiter struct {
 	ended chan struct{}   // closed when the turn has ended, or the agent
 	until <-chan struct{} // closed when nobody waits any more
 }
 
-// conversation is what was said so far, without what the running call leaves out on trial.
+// conversation returns the conversation so far, without the messages that the running call leaves out on trial.
 func (s *state) conversation() conversation {
 	v := conversation{cfg: &s.cfg, view: s.view}
 	if s.run != nil {
@@ -179,8 +179,8 @@ func (s *state) keep(entries []session.Entry) error {
 	return nil
 }
 
-// apply is the view's Apply, and keeps the queue beside it: a session with a long history and a long queue would be
-// walked for each prompt otherwise.
+// apply calls the view's Apply and updates the queue. Otherwise each prompt would walk the whole view, which is slow with a long
+// history and a long queue.
 func (s *state) apply(e session.Entry) error {
 	untitled := s.view.Session.Title == ""
 	if t := s.view.Turn(e.Turn); t != nil && t.Unloaded { // it leaves the queue
@@ -315,7 +315,7 @@ func storeTrouble(err error) string {
 	return "the store failed"
 }
 
-// stopCall ends the running exchange, if there is one; end is what came of it.
+// stopCall ends the running exchange, if there is one. end says how it ended.
 func (s *state) stopCall(cause error, end callEnd) {
 	if s.run == nil || s.run.call == nil {
 		return

@@ -354,7 +354,7 @@ func (s *state) diagnose(c *call, usage provider.Usage) *session.CacheMiss {
 	return &miss
 }
 
-// mismatch is what is wrong with the last text of a message, nil if no JSON was asked for or the text is what was asked for.
+// mismatch returns what is wrong with the last text of a message, nil if no JSON was requested or the text fits the schema.
 func (s *state) mismatch(id session.MessageID) []string {
 	asked := s.run.asked.Options
 	if !structured.Wanted(asked) {

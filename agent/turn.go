@@ -32,7 +32,7 @@ type turn struct {
 	reply reply
 
 	answering  answering      // of the running call, or of the last one
-	substitute string         // the other model of which people know, as it named itself
+	substitute string         // the other model that clients were notified of, by the name in its answer
 	paidBy     *session.Payer // the call before; nil: there was none, or it is not known
 
 	retry *time.Timer    // set while a retry is awaited
@@ -72,10 +72,10 @@ type turn struct {
 	unsummed   bool   // earlier turns were not summarised, though that was due
 
 	stuck     *session.TurnParked // how it was parked after the last failure, if no call was accepted since; nil: none failed
-	restarted bool                // it resumed by itself after a restart
+	restarted bool                // it resumed automatically after a restart
 
 	waits bool // clients know that it waits for them
-	bad   int  // replies in a row of which no call could be run
+	bad   int  // replies in a row without a call that could run
 }
 
 // call is one exchange with a model: a goroutine that sends what arrives.
@@ -101,7 +101,7 @@ func (c *call) outline() (o provider.Outline) {
 	return o
 }
 
-// prepared is a call that is about to be made. Its reservation is in the commit of what was said before.
+// prepared is a call that is about to be made. Its reservation is in the same commit as the entries before it.
 type prepared struct {
 	turn     session.TurnID
 	request  *provider.Request // nil: the model has changed since
@@ -122,7 +122,7 @@ type callEnd struct {
 // compacting is a summary on its way.
 type compacting struct {
 	summary.Call
-	id    session.SummaryID // of what comes of it
+	id    session.SummaryID // of the summary that it will write
 	turn  session.TurnID    // that waits for it; empty: none
 	pass  *gate.Pass
 	hold  string // its reservation in the ledger; empty: the log has it
@@ -263,7 +263,7 @@ func (r *turn) repeated(call provider.ToolCall) {
 	r.same++
 }
 
-// substituted says which model answers instead of which.
+// substituted is the sentence that names the model that answers and the requested one.
 func substituted(asked string, by provider.Served) string {
 	text := fmt.Sprintf("%s was asked for, and %s answers", asked, by.Model)
 	if by.Host != "" {

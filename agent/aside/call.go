@@ -40,7 +40,7 @@ type Call struct {
 	Load     func(*provider.Request) // puts the data of stored media into the request
 }
 
-// Answer is what came of a call. If Err is not nil the answer is not complete, but what came and the usage count.
+// Answer is the result of a call. If Err is not nil, the answer is incomplete; its text and the usage count all the same.
 type Answer struct {
 	Thinking, Text string
 	Reason         provider.StopReason // empty: there is no end

@@ -16,7 +16,7 @@ type Estimate struct {
 	Shown   int // tokens of images and sounds that went out, by a rule of their vendor
 	Media   int // images and other media that went out, without a rule
 	Cached  int // tokens that are probably in the vendor's cache
-	Counted int // tokens of the prompt, most of which the vendor has counted in an earlier call; 0: nobody has
+	Counted int // tokens of the prompt, if the vendor has counted most of them in an earlier call; otherwise 0
 	Said    int // characters that came
 	thought int // of these: thinking
 }
@@ -49,7 +49,7 @@ func (e Estimate) Most(output int) provider.Usage {
 	return u
 }
 
-// Dearest is a usage with its cost if the vendor writes none or all of the prompt to its cache, whichever costs more.
+// Dearest returns the usage with its cost, for the more expensive of two cases: the vendor writes none or all of the prompt to its cache.
 func Dearest(p *provider.Price, u provider.Usage, at time.Time) provider.Usage {
 	written, long := u, u
 	written.CacheWrite = u.Input

@@ -184,7 +184,7 @@ func NewTurnParked(p session.TurnParked) TurnParked {
 	return TurnParked{p.Why, p.Since, p.Until, p.Resumes, p.Error, p.Spending}
 }
 
-// NewFellBack is what clients see of a change that the log has. What becomes of thinking, cache and price is not in the log.
+// NewFellBack returns what clients see of a switch that the log has. The effects on thinking, cache and price are not in the log.
 func NewFellBack(s session.Switch) FellBack {
 	shown := func(l session.Link) Model { return Model{Provider: l.Model.Provider, ID: l.Model.ID, Level: l.Level} }
 	e := FellBack{From: shown(s.From), To: shown(s.To), Key: s.To.Key, Reason: Returned, Error: s.Why, Continues: s.Continues}
@@ -206,7 +206,7 @@ const Returned SwitchReason = "returned"
 // Words lists all reasons.
 func (SwitchReason) Words() []string { return append(provider.Kind("").Words(), string(Returned)) }
 
-// Thoughts is what becomes of earlier thinking with another model, in blocks.
+// Thoughts counts the blocks of earlier thinking that another model gets, gets as text, or does not get.
 type Thoughts struct {
 	Kept      int      `json:"kept"`
 	Converted int      `json:"converted"`
@@ -333,7 +333,7 @@ const (
 func (Severity) Words() []string { return provider.Words(Info, Warning) }
 
 // Cache says whether a call can use the vendor's prompt cache, as far as that depends on what is sent. The zero value is for a
-// conversation of which no vendor has anything yet.
+// conversation that was sent to no vendor yet.
 type Cache struct {
 	State provider.CacheState `json:"cache,omitempty"`
 	Why   string              `json:"cache_why,omitempty"` // for people; empty where it is kept

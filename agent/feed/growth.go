@@ -8,7 +8,7 @@ import (
 // Bounds of what waits for one subscriber. An update weighs as many bytes as its text has, but at most maxWeight: what
 // is larger came in one piece (the end of a block, a prompt, a list) and is shared with the session's view and with
 // all subscribers, as its encoded form is. So a subscriber that does not read makes the daemon hold 1,024 updates of at
-// most 1 MiB in all, of which four may be larger than they weigh.
+// most 1 MiB in all. Four of them may be larger than they weigh.
 const (
 	maxWaiting      = 1024      // updates
 	maxWaitingBytes = 1 << 20   // of weight

@@ -19,7 +19,7 @@ type Source struct {
 	Provider provider.Provider // nil: none is configured
 	Model    provider.Model
 	Decision provider.Decision
-	State    provider.CacheState                        // what becomes of the vendor's cache
+	State    provider.CacheState                        // the expected state of the vendor's cache
 	Request  func(view *session.View) *provider.Request // the request that the session would make with a view
 	Compact  *transcript.Passage                        // what a compaction would replace; nil: nothing, or nobody asks
 	Pinned   []session.Pinned                           // what it would keep word for word

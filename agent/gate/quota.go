@@ -28,7 +28,7 @@ type Quotas struct {
 // Exceeded refuses a call that the quota of its user has no room for.
 type Exceeded struct {
 	Which  string    // calls, tokens_day, tokens_month, cost_day or cost_month
-	Resets time.Time // when the quota begins anew; zero for calls
+	Resets time.Time // when the quota starts again; zero for calls
 	Busy   bool      // only because of the calls that run: there may be room when they have ended
 }
 

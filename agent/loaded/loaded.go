@@ -25,7 +25,7 @@ type use struct {
 }
 
 // Use notes that a session calls a model, up to Leave. unload is nil if the call leaves to the server how long it keeps the model: the
-// last call decides, whichever session makes it.
+// last call decides, no matter which session makes it.
 func (m *Models) Use(id session.ID, model Model, unload Unload) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -41,7 +41,7 @@ func Describe(b provider.Media) provider.Media {
 	return b
 }
 
-// has reports whether the API has a form for a kind, of whichever type.
+// has reports whether the API has a form for at least one type of a kind.
 func (r Recipient) has(kind string) bool {
 	return r.Unknown || slices.ContainsFunc(r.Forms, func(form string) bool { return form == kind || (provider.Media{Type: form}).Kind() == kind })
 }

@@ -14,8 +14,8 @@
 // Guarantees:
 //
 //   - at most one turn of a credential resumes by time before the vendor has accepted a call of that credential;
-//   - a turn resumes by itself at most once for each time that it is parked;
-//   - after a restart a turn resumes by itself only if it was parked by the operator's limit, and only once.
+//   - a turn resumes automatically at most once for each time that it is parked;
+//   - after a restart a turn resumes automatically only if it was parked by the operator's limit, and only once.
 //
 // A Yard is safe for concurrent use. It starts no goroutine and reads no clock.
 //

@@ -18,7 +18,7 @@ type Place struct {
 	Credential string // of its calls; empty: it makes none when it resumes
 	Until      int64  // Unix milliseconds; 0: not known
 	Ends       int64  // Unix milliseconds: then the turn ends; 0: never
-	Alone      bool   // it resumes by itself
+	Alone      bool   // it resumes automatically
 	Restored   bool   // it was parked by an earlier process
 }
 

@@ -16,7 +16,7 @@ type Sent struct {
 	Begun  time.Time
 }
 
-// Trace is what is kept of the call before.
+// Trace is the record of the previous call.
 type Trace struct {
 	Model   string
 	Level   provider.Level
@@ -69,7 +69,7 @@ func Extra(p *provider.Price, used provider.Usage, tokens int, at time.Time) *pr
 	return &provider.Cost{Amount: max(paid.Amount-less.Amount, 0), Currency: paid.Currency}
 }
 
-// Fingerprint is what is kept of a call for the next one, nil if what was sent is not known.
+// Fingerprint returns what the log keeps of a call, so that the next one can be compared with it. It is nil if the request is not known.
 func Fingerprint(o provider.Outline, u provider.Usage) *provider.Fingerprint {
 	if o.Pieces == nil {
 		return nil

@@ -96,7 +96,7 @@ func (in input) front(f Facts) int {
 	return int(tokens)
 }
 
-// usage is that of a call with a prompt of which so much is read.
+// usage returns the usage of a call with a prompt of so many tokens, if the vendor reads so many of them from its cache.
 func (in input) usage(tokens, read, output int) provider.Usage {
 	u := provider.Usage{Input: tokens, Output: output, Cached: min(max(read, 0), tokens)}
 	if in.stores {

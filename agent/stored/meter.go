@@ -155,7 +155,7 @@ func Bytes(entries []session.Entry) (n int64) {
 	return n
 }
 
-// mediaBytes is what the files of blocks take that are kept beside the log.
+// mediaBytes returns the bytes of the files that the log refers to for these blocks.
 func mediaBytes(blocks provider.Blocks) (n int64) {
 	for _, b := range blocks {
 		if file, ok := b.(provider.Media); ok && file.Hash != "" {

@@ -1,7 +1,7 @@
 // Package structured asks a model for an answer in JSON where its API has no parameter for that, and checks answers.
 //
-// [Ask] adds a tool to a request whose arguments are the answer, and [Read] turns a call of this tool into a text, so that nobody else
-// meets it: the log, clients and later requests have an answer like any other. [Check] compares an answer with what was asked for.
+// [Ask] adds a tool to a request whose arguments are the answer, and [Read] turns a call of this tool into a text, so the tool
+// is visible nowhere else: the log, clients and later requests have an answer like any other. [Check] compares an answer with the schema.
 //
 // Guarantees:
 //

@@ -13,7 +13,7 @@ const toolName = "final_answer"
 
 const toolDescription = "Gives the answer to the user. Call it exactly once, at the end, with the whole answer; write no other text."
 
-// Name is the name of the tool beside others.
+// Name returns a name for the tool that none of the others has.
 func Name(others []provider.Tool) string {
 	name := toolName
 	for slices.ContainsFunc(others, func(t provider.Tool) bool { return t.Name == name }) {

@@ -37,7 +37,7 @@ type Stream func(context.Context, *provider.Request) iter.Seq2[provider.Event, e
 // Patience is how long a call may take: until the answer begins, without a byte of it, and in all.
 type Patience struct{ Headers, Quiet, Whole time.Duration }
 
-// Result is what came of a call. If Err is not nil there is no summary, but the usage counts.
+// Result is the result of a call. If Err is not nil, there is no summary, but the usage counts.
 type Result struct {
 	Text  string
 	Usage provider.Usage // with its cost

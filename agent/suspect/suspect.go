@@ -120,7 +120,7 @@ func rich(m *session.Message) (media, results bool) {
 	return media, results
 }
 
-// Suspicious reports whether a refusal that comes twice in a row may be due to what was said before.
+// Suspicious reports whether a refusal that comes twice in a row may be due to earlier messages.
 func Suspicious(pe *provider.Error) bool {
 	return isRefusal(pe.Kind) || refusal.BlamesHistory(pe) || refusal.Unreadable(pe)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// Of returns the latest plan of a session; nil: there is none. It takes time in proportion to what was said since that plan.
+// Of returns the latest plan of a session; nil: there is none. It takes time in proportion to the messages since that plan.
 func Of(v *session.View) []tool.PlanItem {
 	if !slices.ContainsFunc(v.Session.Tools, is) {
 		return nil

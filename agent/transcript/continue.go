@@ -16,9 +16,9 @@ const GoOn = "Your answer above was cut off before its end. Continue it from exa
 // before.
 const Proceed = "Go on with the task."
 
-// Continue decides what becomes of each block if a turn is continued by a call with req, which needs the model, the decision and
-// the repairs. api says which thinking goes back; nil: none does. ok is false if nothing of the turn is left to continue: a summary
-// stands in its place, or the provider refused its prompt, which is therefore not sent again.
+// Continue decides for each block whether it is sent, and how, if a call with req continues the turn. req needs the model, the decision
+// and the repairs. api says which thinking goes back; nil: none does. ok is false if nothing of the turn is left to continue: a summary
+// has replaced it, or the provider refused its prompt, which is therefore not sent again.
 func (to Recipient) Continue(t *session.Turn, api provider.Returner, req *provider.Request) (c *session.Continuation, ok bool) {
 	v := to.View
 	first, from := v.Rest()

@@ -21,5 +21,5 @@
 // A Recipient is used by one goroutine, that of the session. LoadMedia reads files: it runs in the goroutine of the call.
 //
 // Inside the package, files depend in one direction: text and media, recipient says what a model does not get, course follows the
-// level, continue decides on unfinished turns, pinned keeps messages beside a summary, passage and conversation are the results.
+// level, continue decides on unfinished turns, pinned keeps messages in addition to a summary, passage and conversation are the results.
 package transcript

@@ -76,8 +76,8 @@ func WithoutMedia(content provider.Blocks) provider.Blocks {
 // maxToolMedia is in bytes, of one image or document of a result.
 const maxToolMedia = 5 << 20
 
-// Result is the result of a tool as a model gets it: text of at most so many bytes, of which the beginning and the end are kept,
-// and media that the model takes. A sentence replaces what is left out.
+// Result returns the result of a tool as a model gets it: text of at most room bytes, and media that the model takes. If the text is
+// longer, its beginning and its end are kept. A sentence replaces what is left out.
 func Result(to media.Recipient, content provider.Blocks, room int) provider.Blocks {
 	out := provider.Blocks{}
 	for _, b := range content {

@@ -37,7 +37,7 @@ const keptWhole = "[The assistant will still have the messages marked as pinned,
 type Passage struct {
 	Upto     session.MessageID
 	Messages int    // how many
-	Text     string // what was said in them
+	Text     string // their content, for the summary
 	Verbatim string // what follows the summary as it is
 }
 

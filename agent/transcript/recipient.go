@@ -50,8 +50,8 @@ func spoken(t *session.Turn) bool {
 // diverged is the models that got something else of the messages so far than the recipient. Thinking that a provider signed
 // after that is bound to what it got, so it goes to no model that gets something else.
 type diverged struct {
-	whole  bool                      // models of which nothing is left out
-	models map[session.ModelRef]bool // those of which something is
+	whole  bool                      // models that get all messages are among them
+	models map[session.ModelRef]bool // others among them, which do not get all
 	limits map[session.ModelRef]bool // all of these, and the one that is asked
 }
 

@@ -86,7 +86,7 @@ func Shell(line string) []string {
 	return []string{"/bin/sh", "-c", line}
 }
 
-// run runs a command of which nothing is left when it returns, see [process.Supervisor].
+// run runs a command. When it returns, no process of the command is left, see [process.Supervisor].
 func (t *Tools) run(ctx context.Context, c Command, roots []string, progress func(string)) (Exit, error) {
 	program, clean, err := t.config.Sandbox.Wrap(ctx, t.config.Guard, roots, c.Dir, Shell(c.Line))
 	if err != nil {

@@ -112,7 +112,7 @@ func endAll(none <-chan struct{}) {
 		list := descendants(os.Getpid())
 		for _, s := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
 			for _, pid := range list {
-				//nolint:errcheck // it may have ended by itself
+				//nolint:errcheck // it may have ended already
 				syscall.Kill(pid, s)
 			}
 		}

@@ -41,8 +41,8 @@ func endRest(cmd *exec.Cmd) error {
 }
 
 // Supervise runs the program that args name, its path before its arguments, and returns its exit code. This process is in a job
-// from which nothing that it starts can get out, and of which it has the only handle: with its own end, however it comes, the
-// system ends all that is in the job.
+// that none of its children can leave, and it has the only handle of the job. So when this process ends, for whatever reason, the
+// system ends all processes in the job.
 func Supervise(args []string) int {
 	if len(args) < 4 {
 		fmt.Fprintln(os.Stderr, "thinkd: this command is for thinkd itself")

@@ -59,7 +59,7 @@ const (
 	device            = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSIoctlDev
 )
 
-// handled are the rights that a kernel knows, all of which are denied where no rule grants them.
+// handled returns the rights that a kernel knows. Each of them is denied unless a rule grants it.
 func handled(version int) uint64 {
 	all := uint64(ll.AccessFSIoctlDev - 1)
 	if version >= deviceVersion {
@@ -88,7 +88,7 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 //	        └── project  read and write
 //
 // What follows: the names in hidden folders can be listed. Where the session's folder has a secret such as .env, files that are
-// there can be changed, but none can be made, renamed or removed beside the secret; in the folders below they can.
+// there can be changed, but none can be created, renamed or removed next to the secret; in the folders below they can.
 //
 // Landlock knows neither UDP nor all other kinds of sockets, so a filter of system calls (seccomp) refuses them.
 func Confine(args []string) int {
