@@ -14,8 +14,8 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// family has the usual thinking of models with similar names. It applies to a model of which only the name is known, or only
-// that it thinks.
+// family has the usual thinking of models with similar names. It applies if only the name of a model is known, or only
+// that the model thinks.
 type family struct {
 	Match    string              `json:"match"` // a pattern of path.Match for the name in lower case, without the part before a slash
 	Thinking provider.Capability `json:"thinking"`
@@ -69,7 +69,7 @@ func familyOf(vendor, name string) (c provider.Capability, pattern string, ok bo
 	return provider.Capability{}, "", false
 }
 
-// thinkingOf returns the capability of a model of which only is known that it thinks.
+// thinkingOf returns the capability of a model if only its name is known, and that it thinks.
 func thinkingOf(vendor, name, api string) provider.Capability {
 	if c, _, ok := familyOf(vendor, name); ok && c.Thinks() {
 		return c

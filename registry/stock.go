@@ -99,7 +99,7 @@ func (s *stock) loaded(m provider.Model) provider.Model {
 	return m
 }
 
-// blank returns a model of which only the API is known. It has tools: if it does not support them, the vendor refuses them.
+// blank returns a model for which only the API is known. It has tools: if it does not support them, the vendor refuses them.
 func (s *stock) blank(id string) provider.Model {
 	m := provider.Model{Provider: s.provider, ID: id, Tools: true, Source: provider.FromNobody, Thinking: provider.Capability{Display: s.display}}
 	m.API, m.Dialect = s.spokenBy(id).both()

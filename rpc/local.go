@@ -54,7 +54,7 @@ func stop(_ context.Context, c *client, p door.StopParams) (func(context.Context
 	}, nil
 }
 
-// beDoor leaves the connection to a client of a door, who has none of these methods.
+// beDoor leaves the connection to a client of a door. That client has none of these methods.
 func beDoor(_ context.Context, c *client, p door.Params) (method.Nothing, error) {
 	switch p.Protocol {
 	case "":

@@ -187,7 +187,7 @@ type explainResult struct {
 	LeftOut []wireOmitted `json:"left_out,omitempty"`
 }
 
-// wireOmitted is a message of which a model is not sent all, since its provider refused it.
+// wireOmitted is a message that a model does not get, or not completely, because its provider refused it.
 type wireOmitted struct {
 	Message session.MessageID `json:"message_id"`
 	Part    omittedPart       `json:"part"`

@@ -62,7 +62,7 @@ func (moment) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "integer", Description: "Unix milliseconds", Minimum: new(float64(1))}
 }
 
-// whenBusy says what becomes of a prompt while a turn runs.
+// whenBusy says how a prompt is handled while a turn runs.
 type whenBusy string
 
 const (
@@ -222,7 +222,7 @@ func (p promptParams) content() (provider.Blocks, error) {
 			if len(b.Name) > maxFileName {
 				return nil, conn.InvalidParams("content", "block %d has a name of more than %d bytes", i, maxFileName)
 			}
-			p.Content[i] = provider.Media{Type: b.Type, Name: b.Name, Data: b.Data} // nobody but the log refers to what is kept
+			p.Content[i] = provider.Media{Type: b.Type, Name: b.Name, Data: b.Data} // only the log refers to stored media
 		default:
 			return nil, conn.InvalidParams("content", "block %d is a %s; a prompt has text and media", i, provider.KindOf(b))
 		}
@@ -242,7 +242,7 @@ type appendParams struct {
 	Client   *clientID             `json:"client_id,omitempty"`
 }
 
-// waitOrReject says what becomes of an added message while a turn runs.
+// waitOrReject says how an added message is handled while a turn runs.
 type waitOrReject string
 
 // A message for the running turn is a prompt that steers.
@@ -455,7 +455,7 @@ type continueResult struct {
 	Parts     []continuedPart `json:"parts"`
 }
 
-// continuedPart says what becomes of one block, or of one result of a tool.
+// continuedPart says how one block, or one result of a tool, is sent when its turn is continued.
 type continuedPart struct {
 	Message session.MessageID       `json:"message_id"`
 	Block   int                     `json:"block"`

@@ -16,7 +16,7 @@ type Blobs interface {
 	// What no log refers to may be removed later, but not within a minute after Keep returned.
 	Keep(data []byte) (hash string, err error)
 
-	// Read is what was kept under a name, checked against it. The caller must not change it. The error is ErrBlob if the blob is
+	// Read returns the blob with a name, checked against that name. The caller must not change it. The error is ErrBlob if the blob is
 	// missing, damaged or cannot be read, and if hash is not a name.
 	Read(hash string) ([]byte, error)
 

@@ -164,7 +164,7 @@ func (v *View) Summary(id SummaryID) (s Summary, ok bool) {
 	return v.summaries[at], true
 }
 
-// Rest is the first message that no summary replaces, by the indexes of its turn and of itself.
+// Rest returns the first message that no summary replaces: the index of its turn, and its own index there.
 func (v *View) Rest() (turn, message int) {
 	c := v.Compaction()
 	if c == nil {

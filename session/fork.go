@@ -57,7 +57,7 @@ type Before struct {
 	Message MessageID
 }
 
-// ForkBeforeMessage is Fork at what was said right before a message. Before the first message, the fork shares nothing.
+// ForkBeforeMessage is like Fork, and ends right before a message. Before the first message, the fork shares nothing.
 func (v *View) ForkBeforeMessage(message MessageID) (fork Session, ok bool, err error) {
 	at, number, ok := v.find(message)
 	if !ok {

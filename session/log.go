@@ -39,7 +39,7 @@ type Log interface {
 // ErrFenced says that a Log is not that of the log's holder any more.
 var ErrFenced = errors.New("another agent or process has claimed the session")
 
-// BlockRef names an open block. Kind is what becomes of it if it is never sealed.
+// BlockRef names an open block. Kind is the kind that it gets if it is never sealed.
 type BlockRef struct {
 	Turn    TurnID             `json:"turn_id"`
 	Message MessageID          `json:"message_id"`

@@ -146,7 +146,7 @@ func interrupted(turn *Turn, reserved *Reserved, grown []Growth, duration int64)
 	return append(ends, Entry{Body: TurnEnd{StopReason: StopInterrupted, Usage: used, DurationMS: duration}})
 }
 
-// cutOff is what is kept of a block that was never sealed, nil for nothing.
+// cutOff returns the part of a block that is kept if it was never sealed, nil for nothing.
 func cutOff(g Growth) provider.Block {
 	switch {
 	case g.Text == "":

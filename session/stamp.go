@@ -26,7 +26,7 @@ func (s Stamp) Repeats(first Stamp) error {
 	return nil
 }
 
-// Creation is what is kept of a stamped request that created a session: the session, and the answer to that request.
+// Creation is the record of a stamped request that created a session: the session, and the answer to that request.
 type Creation struct {
 	Stamp
 	Session ID              `json:"session_id"`

@@ -17,8 +17,8 @@ type Store interface {
 	// Ledger returns what model calls used. It reads nothing, and never fails.
 	Ledger() Ledger
 
-	// Forget removes what is kept of an owner besides sessions: the stamps of requests, and the owner's part of the ledger. It is
-	// durable on return. The caller has deleted the owner's sessions, and sees to it that nobody acts for the owner meanwhile. The
+	// Forget removes all data of an owner except sessions: the stamps of requests, and the owner's part of the ledger. It is
+	// durable on return. The caller must have deleted the owner's sessions, and must not act for the owner until Forget returns. The
 	// error is ErrOwner for the Operator, and while the owner has sessions.
 	Forget(ctx context.Context, owner Owner) error
 

@@ -163,8 +163,8 @@ type slimmed struct {
 	end   *TurnEnd
 }
 
-// IsPinned reports whether a message of a turn is kept beside later summaries: it is pinned, or it is a reply whose results are
-// pinned, or the results of a pinned reply. Of a released turn only the message itself counts.
+// IsPinned reports whether a message of a turn is kept in addition to later summaries: it is pinned, or it is a reply whose results are
+// pinned, or it has the results of a pinned reply. In a released turn, only the message's own pin counts.
 func (v *View) IsPinned(t *Turn, m *Message) bool {
 	pinned := v.Session.Pinned
 	if len(pinned) == 0 {

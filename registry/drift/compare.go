@@ -173,7 +173,7 @@ func compare(find func(vendor, id string) provider.Model, rows []row, now time.T
 // sent are the kinds of input that the catalog can state.
 var sent = []string{"text", "image", "pdf"}
 
-// compareLevels compares the levels of which the table says whether the model has them. A model without efforts in the
+// compareLevels compares the levels that the table lists for the model, as present or absent. A model without efforts in the
 // catalog is left out: tables write toggles and budgets as efforts of their own.
 func compareLevels(k key, ours provider.Capability, theirs map[provider.Level]bool, note func(difference)) {
 	if ours.Control != provider.ControlEffort {

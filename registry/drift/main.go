@@ -110,7 +110,7 @@ func readTables(files []string) (rows []row, err error) {
 	return rows, nil
 }
 
-// pageDay is of which day the prices of the page's comparison are: a page that changes with the date could not be checked.
+// pageDay is the day of the prices in the page's comparison. It is fixed, because a page that changes with the date could not be checked.
 var pageDay = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func writePage(name string, files []string) error {

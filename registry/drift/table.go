@@ -20,7 +20,7 @@ type row struct {
 	promptOnly     bool   // window may be what a prompt can have of it, without the output
 	input          []string
 	thinks         *bool
-	levels         map[provider.Level]bool // whether it has them, for those of which the table says so; nil: nothing comparable
+	levels         map[provider.Level]bool // whether the model has each level that the table lists; nil: nothing comparable
 	price          *provider.Price
 	table          string    // name of the file
 	asOf           time.Time // day of the table; zero: unknown

@@ -1,4 +1,4 @@
-// Package options decides what becomes of the options of a call: which are sent, which are adjusted, and which are refused, and why.
+// Package options decides which options of a call are sent, which are adjusted, which are refused, and why.
 //
 // [Sources] are all places that may ask for an option. They result in [provider.AskedOptions], and [Resolve] decides these for a model.
 // What models take is in rules.json, by wire API, dialect and family, each rule with its source. [Page] shows the decisions for the

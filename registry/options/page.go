@@ -121,7 +121,7 @@ func sourcesOf(m provider.Model, sources, unverified map[string]bool) {
 	}
 }
 
-// Page is docs/options.md: what becomes of every option for every row of the catalog.
+// Page returns docs/options.md: for every row of the catalog, how each option is sent, adjusted or refused.
 func Page() string {
 	var b strings.Builder
 	b.WriteString(`# Options

@@ -16,8 +16,8 @@ type Request struct {
 	ReadOnly bool     // the session's tool mode is read: nothing but reading is allowed, and no vendor runs tools
 }
 
-// Resolve decides what becomes of the options of a call to a model, whose level of thinking is decided already. The decision's Effective
-// is what an adapter sends; the caller fills in its Wire.
+// Resolve decides which options of a call to a model are sent, adjusted or refused. The level of thinking is decided already. An adapter
+// sends the decision's Effective; the caller fills in its Wire.
 func Resolve(asked provider.AskedOptions, m provider.Model, thinking provider.Decision, req Request) provider.OptionDecision {
 	c := &call{model: m, tools: req.Tools, readOnly: req.ReadOnly, takes: takes(m), effective: map[string]json.RawMessage{}}
 	mode := thinking.Control

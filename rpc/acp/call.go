@@ -206,7 +206,7 @@ func resultStatus(failed bool) string {
 	return "completed"
 }
 
-// toolKind is one of ACP's words, of which the list is closed.
+// toolKind returns one of ACP's words. Their list is closed.
 func toolKind(t tool.Tool) string {
 	switch {
 	case t.Host == tool.Builtin && t.Name == tool.PlanTool:

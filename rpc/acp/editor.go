@@ -138,8 +138,9 @@ func (l *editors) removeLocked(id session.ID, e *Editor) {
 	}
 }
 
-// find is for the agent's goroutine too, so it takes no lock under which an agent is asked. It is the editor that a session's tools are to use: one whose user waits for the turn before one that looks on, and the
-// last that came of those; nil if none is able to.
+// find returns the editor that a session's tools use: an editor whose user waits for the turn comes before one that only looks on, and a
+// later one before an earlier one. It returns nil if no editor is able. The agent's goroutine calls it too, so it takes no lock that is held
+// while an agent is called.
 func (l *editors) find(id session.ID, able func(clientCapabilities) bool) *Editor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,7 +202,7 @@ type toolCall struct {
 // question is a question that the client has before it.
 type question struct {
 	asked  *request
-	cancel context.CancelFunc // ends who waits for the answer
+	cancel context.CancelFunc // ends the wait for the answer
 }
 
 // sent keeps the options that the client has now, and reports whether they have changed.

@@ -149,7 +149,7 @@ func (t *Terminal) watch(ctx context.Context, p terminalParams, progress func(ch
 		}
 		result, err := t.e.call(ctx, "terminal/output", p)
 		if err != nil || gjson.GetBytes(result, "truncated").Bool() {
-			return // how it ends is for who waits
+			return // the caller that waits for the end reports it
 		}
 		output := gjson.GetBytes(result, "output").String()
 		if more, ok := strings.CutPrefix(output, told); ok && more != "" {

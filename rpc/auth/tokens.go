@@ -62,7 +62,7 @@ func (f Folder) Revoke(id string) error {
 	return errors.Join(err, durable.SyncDir(f.Path))
 }
 
-// List returns all records, the oldest first. A file that is damaged, or that others can read, is an error beside the records of the others.
+// List returns all records, the oldest first. If a file is damaged, or others can read it, List returns an error in addition to all other records.
 func (f Folder) List() ([]Record, error) {
 	files, err := os.ReadDir(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -44,7 +44,7 @@ func (r *reader) message() ([]byte, error) {
 	return r.readLine()
 }
 
-// headerStart begins the header block of a message, whichever of LSP's two headers comes first.
+// headerStart begins the header block of a message: both headers of LSP begin with it.
 const headerStart = "content-"
 
 // detect looks at the first bytes that are no white space, one by one: it must not wait for a byte more than it

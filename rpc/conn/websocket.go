@@ -27,7 +27,7 @@ const (
 	fragment = 128 << 10
 )
 
-// Why we end a connection, beside what ends any other; closeCode has their codes.
+// Reasons to end a WebSocket, in addition to those of all connections; closeCode has their codes.
 var (
 	errBinary      = errors.New("a message is text, not binary")
 	errNotUTF8     = errors.New("the message is not UTF-8")

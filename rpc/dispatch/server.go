@@ -70,7 +70,7 @@ func NewServer(log *slog.Logger, router Router, meter Meter, auditor Auditor, sh
 	return &Server{log: log, router: router, meter: meter, auditor: auditor, sharer: sharer}
 }
 
-// Clients counts the connections that are served now, whichever way they came.
+// Clients returns the number of open connections, over all transports.
 func (s *Server) Clients() int { return int(s.clients.Load()) }
 
 // Expel ends the connections of an owner, and returns when nothing of them runs any more. Until readmit is called, no request of the

@@ -11,7 +11,7 @@ import (
 // number.
 const ACPMessageBytes = 32 << 20
 
-// Codes that ACP has beside those of JSON-RPC.
+// Codes that ACP has in addition to those of JSON-RPC.
 const (
 	acpLogIn     conn.Code = -32000
 	ACPNotFound  conn.Code = -32002

@@ -1,5 +1,5 @@
 // Package door is the side of the daemon's own commands: a [Link] is a connection to the daemon, and a [Door] joins a
-// client on a pipe to whichever daemon there is. It also has the wire types of the daemon's private methods, which the
+// client on a pipe to the daemon that runs at the moment. It also has the wire types of the daemon's private methods, which the
 // daemon's server shares. It knows the messages that pass only as far as it must answer for a daemon that has ended.
 //
 // Guarantees:

@@ -10,7 +10,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 )
 
-// Door joins a client on a pipe to the daemon, whichever process that is. It reads the client's frames, sends the
+// Door joins a client on a pipe to the daemon, also when another process takes its place. It reads the client's frames, sends the
 // messages on as they are, and returns what the daemon sends in the client's framing.
 //
 // When the daemon ends, the door answers the requests in flight with 1006, takes the next daemon, repeats the client's
@@ -24,13 +24,13 @@ type Door struct {
 	// it had open is resumed; it gets no stale.
 	ACP bool
 
-	// Dial finds the daemon or starts one. It gives up by itself, or when ctx ends.
+	// Dial finds the daemon or starts one. It returns an error after some time, or when ctx ends.
 	Dial func(ctx context.Context) (*Link, error)
 }
 
-// Run is one life of a client. It returns nil when the client's input has ended and what it had asked is answered, as
-// far as that is at once; the cause when ctx has ended; Dial's error when there is no daemon to be had, after
-// everything was answered with 1006; or the error of a read or write that failed. Then nothing of it is left running.
+// Run serves a client until its end. When the client's input has ended and its requests are answered, except late ones, Run returns nil.
+// When ctx has ended, it returns the cause. If there is no daemon, it answers all requests with 1006 and returns Dial's error. It also
+// returns the error of a failed read or write. When it has returned, nothing of it is left running.
 func (d Door) Run(ctx context.Context) error {
 	link, err := d.Dial(ctx)
 	if err != nil {

@@ -231,7 +231,7 @@ func (l *ledger) notified(frame []byte) {
 	}
 }
 
-// errUnanswered answers what was asked of a daemon that went, or of none.
+// errUnanswered is the response to requests that a daemon did not answer before it ended, or that reached none.
 var errUnanswered = &conn.Error{Code: conn.CodeClosing, Message: "the daemon has ended; whether it did this is not known", Unknown: true}
 
 // settle is the answer to everything in flight, which is forgotten.

@@ -70,7 +70,7 @@ type UserSessions struct {
 	Next     string        `json:"next_cursor,omitempty"`
 }
 
-// UserSession is a session of a user without what was said in it, and without its title.
+// UserSession is a session of a user, without its messages and its title.
 type UserSession struct {
 	ID      string `json:"session_id"`
 	Status  string `json:"status"`

@@ -42,8 +42,8 @@ func (c Caller) Fallbacks(member string, list *[]registry.FallbackModel) (*[]ses
 	return &links, nil
 }
 
-// egress is the labels that a session may reach: those of the client and of the agent, whichever is stricter, within those of the
-// operator.
+// egress returns the labels that a session may reach: those that the client, the agent and the operator all allow. Each of them may
+// leave the choice to the others.
 func (c Caller) egress(asked, named []string) ([]string, error) {
 	if err := egress.CheckLabels(asked); err != nil {
 		return nil, conn.InvalidParams("options.egress", "%v", err)

@@ -20,7 +20,7 @@ type Config struct {
 	Sessions     func(method.Principal) Sessions        // those of a principal; [AgentsOf] makes it. It costs nothing: it is called for each request
 	Catalog      agent.Catalog                          // of all models
 	Providers    func() []ProviderStatus                // in catalog order
-	OwnKeys      func(session.Owner) []ProviderStatus   // Providers as they are for a user, who may have keys; nil: as they are for all
+	OwnKeys      func(session.Owner) []ProviderStatus   // Providers for a user, who may have keys of their own; nil: the same for all users
 	Servers      func() []ProviderStatus                // MCP servers that one can log in to; nil: there are none
 	Server       func(id string) (ProviderStatus, bool) // one of them, or one at an address that a client could name; nil: there are none
 	Settings     *registry.Settings                     // what clients set for all sessions

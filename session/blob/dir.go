@@ -52,8 +52,8 @@ type Dir struct {
 	mu    sync.Mutex // held while a file is made sure of, and while one is removed: the two never cross
 	named bool       // the names that were there are durable, and the directory's own; guarded by mu
 
-	// fresh has what was kept since the sweep that is under way began, which leaves it, whatever time its file bears: the
-	// wall clock may be set meanwhile. Nil: there is no sweep. Guarded by mu.
+	// fresh has the files that were stored since the current sweep began. The sweep does not remove them, even if they look old, because the
+	// wall clock may have been set. Nil: there is no sweep. Guarded by mu.
 	fresh map[string]bool
 }
 
@@ -133,7 +133,7 @@ func (b *Dir) write(name string, data []byte) error {
 
 func (b *Dir) path(hash string) string { return filepath.Join(b.dir, hash) }
 
-// Read is what was kept under a name. An error is ErrBlob.
+// Read returns the blob with a name. An error is ErrBlob.
 func (b *Dir) Read(hash string) ([]byte, error) {
 	if !isHash(hash) {
 		return nil, fmt.Errorf("%w: its name is no hash", session.ErrBlob)

@@ -354,10 +354,10 @@ func (c *deleteChange) landed(tx *bbolt.Tx) (bool, error) {
 	return tx.Bucket(sessionBucket).Get([]byte(c.id)) == nil, nil
 }
 
-// forgetChange removes what is kept of an owner besides sessions.
+// forgetChange removes all data of an owner except sessions.
 type forgetChange struct{ owner session.Owner }
 
-// Forget removes what is kept of an owner besides sessions. Their bytes are in the file until [Store.Compact].
+// Forget removes all data of an owner except sessions. Its bytes are in the file until [Store.Compact].
 func (b *Store) Forget(ctx context.Context, owner session.Owner) error {
 	if owner == session.Operator { // its keys have no name of an owner, so they would be all
 		return session.ErrOwner

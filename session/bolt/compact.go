@@ -129,7 +129,7 @@ func copyAnew(ctx context.Context, from *bbolt.DB, fresh string) (holdings, erro
 	return c.holdings, errors.Join(err, to.Sync(), to.Close())
 }
 
-// openFresh opens a file that is written without syncs: who writes it syncs it at the end.
+// openFresh opens a file that is written without syncs. The caller syncs it at the end.
 func openFresh(path string) (*bbolt.DB, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoSync: true,
 		OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) { return durable.Open(name, flag) }})
@@ -316,7 +316,7 @@ func (b *Store) swapFiles(fresh examined) (err error, halts bool) {
 	return err, halts
 }
 
-// Deletions reports whether something was deleted since the file was written anew, so that its bytes may still be in the file.
+// Deletions reports whether something was deleted since the file was last rewritten, so that its bytes may still be in the file.
 func (b *Store) Deletions() (there bool, err error) {
 	err = b.view(func(tx *bbolt.Tx) error {
 		there = tx.Bucket(metaBucket).Get(deletedKey) != nil

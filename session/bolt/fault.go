@@ -68,9 +68,9 @@ func (b *Store) refused() error {
 	return fmt.Errorf("%w: %w", session.ErrReadOnly, b.writer.trouble)
 }
 
-// settle follows a commit of which it is not known whether it is on disk. It closes the file, opens it, reads back, and
-// answers the requests that are there. It returns those that are not and can be tried once more; where that makes no
-// sense there is trouble.
+// settle runs after a commit that may or may not be on disk. It closes the file, opens it, reads it back, and answers the requests that
+// are there. It returns the requests that are not there and can be tried once more. If another try makes no sense, it sets
+// writer.trouble.
 //
 // A sync that failed is never called again for the same writes: the kernel has marked their pages clean, and the second
 // call succeeds with nothing written (fsync(2), "EIO"). Pages of the failed commit do not matter, nothing points to them.

@@ -88,7 +88,7 @@ func (s *Store) Owners(ctx context.Context) ([]session.Owner, error) {
 	return list, err
 }
 
-// Forget removes what is kept of an owner besides sessions.
+// Forget removes all data of an owner except sessions.
 func (s *Store) Forget(ctx context.Context, owner session.Owner) error {
 	if err := s.memory.Forget(ctx, owner); err != nil {
 		return err

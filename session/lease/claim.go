@@ -76,6 +76,6 @@ func (c *Claim) Log() Log {
 	return Log{Epoch: c.write.Message.Epoch, Tail: c.write.Message.Seq, Node: c.node}
 }
 
-// Hold reports whether the queue waits for a person after a claim that is Done. It goes on by itself after a planned move only: a crash
-// may have been caused by what the queue asks for.
+// Hold reports whether the queue waits for a person after a claim that is Done. It continues automatically only after a planned move:
+// after a crash, a prompt in the queue may have been the cause.
 func (c *Claim) Hold() bool { return c.hold }

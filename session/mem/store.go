@@ -33,7 +33,7 @@ type sessions struct {
 	owner session.Owner
 }
 
-// row is what is kept of a session.
+// row is a stored session.
 type row struct {
 	record  []byte         // JSON of a Session
 	change  uint64         // number of the last one
@@ -303,7 +303,7 @@ func (m sessions) Delete(ctx context.Context, id session.ID) error {
 	return err
 }
 
-// Forget removes what is kept of an owner besides sessions.
+// Forget removes all data of an owner except sessions.
 func (m *Store) Forget(ctx context.Context, owner session.Owner) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

@@ -21,7 +21,7 @@ type Share struct {
 	Access session.Access
 }
 
-// Bounds of what is kept.
+// Bounds of the stored data.
 const (
 	maxGuests = 64   // of one session
 	maxShares = 1000 // with one guest

@@ -269,7 +269,7 @@ func testOwnerNames(t *testing.T, s session.Store) {
 	}
 }
 
-// testForget: what is kept of an owner besides sessions goes, and nothing of the others.
+// testForget checks that Forget removes all data of an owner except sessions, and no data of other owners.
 func testForget(t *testing.T, s session.Store) {
 	ctx := t.Context()
 	owners := []session.Owner{ann, {Tenant: "acme", User: "anna"}, {Tenant: "acmeann"}, {User: "ann"}, session.Operator}

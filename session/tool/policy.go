@@ -4,7 +4,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Rule says what becomes of a call.
+// Rule says whether a call runs, asks or is denied.
 type Rule string
 
 const (

@@ -91,8 +91,8 @@ var levelNames = map[provider.Level]string{
 	provider.Medium: "Medium", provider.High: "High", provider.XHigh: "Extra high", provider.Max: "Max",
 }
 
-// levelOption has the levels of the session's model. The chosen one is the level in effect: the one that the user prefers may
-// be none of this model's, and is shown beside it.
+// levelOption has the levels of the session's model. The chosen one is the level in effect. This model may
+// not have the level that the user prefers; that one is shown in addition.
 func levelOption(st agent.State) Option {
 	d := st.Decision
 	levels := slices.Clone(d.Supported)

@@ -64,7 +64,7 @@ func (r Report) String() string {
 }
 
 // search holds what was visited. States have numbers, in the order of their distance from the start. The states themselves are not kept:
-// 128 bits of hash tell them apart, and a trace is made by taking its steps anew.
+// 128 bits of hash tell them apart, and a trace is made by taking its steps again.
 type search[S comparable] struct {
 	World[S]
 	seeds   [2]maphash.Seed

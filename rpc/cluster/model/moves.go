@@ -90,7 +90,7 @@ func (m *moves) judged(s *state, id uint8) {
 	}
 }
 
-// next makes a step of package lease the place where the exchange stands. A claim that is published anew is another message. An append is
+// next makes a step of package lease the place where the exchange stands. A claim that is published again is another message. An append is
 // the same message, so that its age counts from its first try.
 func (n *node) next(step lease.Step) {
 	switch step {

@@ -6,7 +6,7 @@ import (
 	"github.com/thinkd/thinkd/session/lease"
 )
 
-// node has the steps that a node takes of itself.
+// node has the steps that a node takes without a message from others.
 func (m *moves) node(i int) {
 	s, n := m.from, &m.from.nodes[i]
 	if !n.awake() {

@@ -15,7 +15,7 @@ const (
 	QueueRunsAfterMove              // off: every new owner holds the queue
 	TakeOver                        // off: a drain releases a session with a queue, and asks no other node to claim it
 	StandStill                      // off: updates are published while an append has no result
-	MarkerFirst                     // off: the marker of an open turn is published beside its entry, and may be lost
+	MarkerFirst                     // off: the marker of an open turn is published in parallel with its entry, and may be lost
 	MarkerOfIncarnation             // off: the marker has the name of the node, which a restarted node has again
 	MarkerOfOwn                     // off: a node does not look at markers with its own name
 	MarkerBySequence                // off: the removal of a marker removes whatever is there
