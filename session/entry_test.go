@@ -261,3 +261,23 @@ func TestDecodeEntries(t *testing.T) {
 		t.Errorf("of nothing it reads %v, %v", got, err)
 	}
 }
+
+// A store may use the memory of what it gave to DecodeEntries again.
+func TestDecodedEntriesAreCopies(t *testing.T) {
+	for kind, body := range samples() {
+		written, err := session.EncodeEntries([]session.Entry{{Seq: 1, Time: 2, Turn: storetest.TurnA, Body: body}})
+		if err != nil {
+			t.Fatal(kind, err)
+		}
+		value := bytes.Clone(written[0])
+		got, err := session.DecodeEntries([][]byte{value})
+		if err != nil {
+			t.Fatal(kind, err)
+		}
+		clear(value)
+		again, err := session.EncodeEntries(got)
+		if err != nil || !bytes.Equal(again[0], written[0]) {
+			t.Errorf("%s: %v: decoded entries changed:\n%s\n%s", kind, err, again, written)
+		}
+	}
+}

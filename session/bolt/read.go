@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/tidwall/gjson"
 	"go.etcd.io/bbolt"
@@ -208,12 +209,21 @@ func (b *Store) entries(ctx context.Context, id rowKey, after uint64, limit int)
 	if err := b.vet(id); err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
+	copied, _ := copies.Get().(*[]byte)
+	if copied == nil {
+		copied = new([]byte)
+	}
+	defer func() {
+		if cap(*copied) <= 2*readBytes { // an entry may have many megabytes
+			copies.Put(copied)
+		}
+	}()
 	var entries []session.Entry
 	for {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		values, last, err := b.readSome(id, after, min(limit-len(entries), readKeys))
+		values, last, err := b.readSome(id, after, min(limit-len(entries), readKeys), copied)
 		if err != nil {
 			return nil, fmt.Errorf("session %s: %w", id, err)
 		}
@@ -229,8 +239,11 @@ func (b *Store) entries(ctx context.Context, id rowKey, after uint64, limit int)
 	}
 }
 
-// readSome copies entries out of one transaction, and returns the position of the log's last.
-func (b *Store) readSome(id rowKey, after uint64, limit int) (values [][]byte, last uint64, err error) {
+// copies are buffers for the entries of a page, which nothing refers to once they are decoded. A long log has more bytes than its view.
+var copies sync.Pool
+
+// readSome copies entries out of one transaction into a buffer, and returns the position of the log's last.
+func (b *Store) readSome(id rowKey, after uint64, limit int, copied *[]byte) (values [][]byte, last uint64, err error) {
 	err = b.view(func(tx *bbolt.Tx) (err error) {
 		if last, err = getLogged(tx, id); err != nil {
 			return err
@@ -246,8 +259,8 @@ func (b *Store) readSome(id rowKey, after uint64, limit int) (values [][]byte, l
 		key, sealed := c.Seek(position(after + 1))
 		full := entryKey(id, after+1)
 		want := full[len(id):]
-		var copied []byte // of all values: a log has thousands of short ones
-		for at := after + 1; at <= last && len(values) < limit && len(copied) < readBytes; at++ {
+		*copied = (*copied)[:0]
+		for at := after + 1; at <= last && len(values) < limit && len(*copied) < readBytes; at++ {
 			binary.BigEndian.PutUint64(want, at)
 			if !bytes.Equal(key, want) {
 				return fmt.Errorf("%w: entry %d of %d is missing", session.ErrDamaged, at, last)
@@ -256,9 +269,9 @@ func (b *Store) readSome(id rowKey, after uint64, limit int) (values [][]byte, l
 			if err != nil {
 				return fmt.Errorf("%w: entry %d: %w", session.ErrDamaged, at, err)
 			}
-			from := len(copied)
-			copied = append(copied, value...)
-			values = append(values, copied[from:len(copied):len(copied)])
+			from := len(*copied)
+			*copied = append(*copied, value...)
+			values = append(values, (*copied)[from:])
 			key, sealed = c.Next()
 		}
 		return nil
