@@ -35,8 +35,8 @@ type Store interface {
 //
 // Everybody who acts for the owner may call these methods. Only the holder of a log writes to it: see Claim.
 type Sessions interface {
-	// Create keeps a new session; it is durable on return. The error is ErrExists if this owner has a session with the id, and
-	// ErrNotFound if the session shares a log that is not there. Ids of different owners are independent of each other.
+	// Create keeps a new session; it is durable on return. The error is ErrExists if this owner has a session with the id, or had one
+	// and the store remembers that, and ErrNotFound if the session shares a log that is not there. Ids of different owners are independent of each other.
 	Create(ctx context.Context, s Session) error
 
 	// CreateOnce is Create for a stamped request. The first request with the stamp's id creates the session and keeps c, whose

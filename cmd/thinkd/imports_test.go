@@ -50,6 +50,8 @@ var allowed = map[string][]string{
 	"session/share":       {"provider/durable", "session"},
 	"session/search":      {"provider", "session"},
 	"session/mem":         {"provider", "session"},
+	"session/jet":         {"provider", "session", "session/lease"},
+	"session/jet/jettest": {"provider/testgo", "session/jet"},
 	"session/bolt":        {"provider", "provider/durable", "session", "session/bolt/page", "session/tool"},
 	"session/blob":        {"provider", "provider/durable", "session"},
 	"session/ephemeral":   {"provider", "session", "session/mem"},
@@ -153,6 +155,8 @@ var onlyIn = map[string][]string{
 	"github.com/coder/websocket":             {"rpc/conn"},
 	"github.com/sourcegraph/jsonrpc2":        {"rpc/conn"},
 	"go.etcd.io/bbolt":                       {"session/bolt"},
+	"github.com/nats-io/nats.go":             {"session/jet", "session/jet/jettest"},
+	"github.com/nats-io/nats-server":         {"session/jet/jettest"}, // of tests alone
 	"github.com/google/jsonschema-go":        {"agent/tool/arguments", "rpc", "rpc/method", "rpc/wire"},
 	"mvdan.cc/sh":                            {"agent/tool/approval"},
 	"github.com/landlock-lsm/go-landlock":    {"agent/tool/sandbox"},
@@ -177,7 +181,7 @@ var onlyIn = map[string][]string{
 
 // forTests are packages for tests: no other imports them, except in its own tests.
 func forTests(name string) bool {
-	return name == "cmd/thinkd/proof" || strings.HasPrefix(name, "cmd/thinkd/proof/") || name == "provider/testgo" || name == "provider/sim/simtest" || name == "provider/sim/logins" || name == "provider/sim/clouds" || name == "session/storetest" || name == "agent/feed/feedtest" || name == "rpc/conntest" || name == "rpc/cluster/model"
+	return name == "cmd/thinkd/proof" || strings.HasPrefix(name, "cmd/thinkd/proof/") || name == "provider/testgo" || name == "provider/sim/simtest" || name == "provider/sim/logins" || name == "provider/sim/clouds" || name == "session/storetest" || name == "session/jet/jettest" || name == "agent/feed/feedtest" || name == "rpc/conntest" || name == "rpc/cluster/model"
 }
 
 func TestImportDirections(t *testing.T) {

@@ -546,7 +546,13 @@ func testDelete(t *testing.T, s session.Sessions) {
 	if n := len(Entries(t, s, ID(1))); n != 100 {
 		t.Errorf("the other session has %d entries, want 100", n)
 	}
-	Create(t, s, session.Session{ID: ID(0)})
+	if err := s.Create(ctx, session.Session{ID: ID(0)}); errors.Is(err, session.ErrExists) { // the store remembers what was deleted
+		_, err = s.Get(ctx, ID(0))
+		WantErr(t, "get of an id that is refused", err, session.ErrNotFound)
+		return
+	} else if err != nil {
+		t.Fatal(err)
+	}
 	Equal(t, "the same id anew", Entries(t, s, ID(0)), []session.Entry(nil))
 	Stored(t, Claim(t, s, ID(0)), nil)
 }

@@ -1,0 +1,134 @@
+package jettest
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/thinkd/thinkd/session/jet"
+)
+
+// Servers are store servers that form one cluster, or one server alone.
+type Servers struct {
+	t    testing.TB
+	list []*server.Server
+	opts []*server.Options
+}
+
+// ready bounds what a test waits for, in a process that is stopped or a machine that is busy. No test waits that long.
+const ready = 2 * time.Minute
+
+// Start starts servers, which end with the test.
+func Start(t testing.TB, n int) *Servers {
+	t.Helper()
+	s := &Servers{t: t, list: make([]*server.Server, n), opts: make([]*server.Options, n)}
+	dir := t.TempDir()
+	var routes []*url.URL
+	ports := make([]int, n)
+	for i := range n {
+		ports[i] = freePort(t)
+		routes = append(routes, &url.URL{Scheme: "nats-route", Host: fmt.Sprintf("127.0.0.1:%d", ports[i])})
+	}
+	for i := range n {
+		s.opts[i] = &server.Options{ServerName: fmt.Sprintf("s%d", i+1), Host: "127.0.0.1", Port: freePort(t), NoLog: true, NoSigs: true,
+			JetStream: true, StoreDir: filepath.Join(dir, fmt.Sprint(i)), JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 8 << 30}
+		if n > 1 {
+			s.opts[i].Cluster = server.ClusterOpts{Name: "store", Host: "127.0.0.1", Port: ports[i]}
+			s.opts[i].Routes = routes
+		}
+	}
+	t.Cleanup(func() {
+		for i := range s.list {
+			s.Stop(i)
+		}
+	})
+	for i := range n {
+		s.Run(i)
+	}
+	return s
+}
+
+func freePort(t testing.TB) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// Run starts a server, again if it was stopped.
+func (s *Servers) Run(i int) {
+	s.t.Helper()
+	one, err := server.NewServer(s.opts[i].Clone())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	one.Start() // it starts goroutines, and returns
+	s.list[i] = one
+	if !one.ReadyForConnections(ready) {
+		s.t.Fatalf("server %d accepts no connections", i+1)
+	}
+}
+
+// Stop ends a server.
+func (s *Servers) Stop(i int) {
+	if one := s.list[i]; one != nil {
+		one.Shutdown()
+		one.WaitForShutdown()
+		s.list[i] = nil
+	}
+}
+
+// URL is that of a server.
+func (s *Servers) URL(i int) string { return fmt.Sprintf("nats://127.0.0.1:%d", s.opts[i].Port) }
+
+// Leader is the server that leads a stream; ok is false while there is none.
+func (s *Servers) Leader(stream string) (i int, ok bool) {
+	for i, one := range s.list {
+		if one != nil && one.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// StepDown has the leader of a stream give up its office.
+func (s *Servers) StepDown(stream string) error {
+	for _, one := range s.list {
+		if one != nil && one.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
+			return one.JetStreamStepdownStream(server.DEFAULT_GLOBAL_ACCOUNT, stream)
+		}
+	}
+	return fmt.Errorf("stream %s has no leader", stream)
+}
+
+// Dial connects to each server. The connections end with the test.
+func (s *Servers) Dial() jet.Conns {
+	s.t.Helper()
+	var urls []string
+	for i := range s.list {
+		urls = append(urls, s.URL(i))
+	}
+	return Dial(s.t, urls...)
+}
+
+// Dial connects to each address alone, also if its server names others.
+func Dial(t testing.TB, urls ...string) (conns jet.Conns) {
+	t.Helper()
+	for _, u := range urls {
+		conn, err := jet.Dial(u, nats.IgnoreDiscoveredServers())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		conns = append(conns, conn)
+	}
+	return conns
+}
