@@ -24,7 +24,8 @@ func loginDesk(t *testing.T, play func(d *desk, ends chan error)) {
 	onStage(t, "say hi", 0, func(s *stage) {
 		ends := make(chan error)
 		s.server.config.Providers = func() []service.ProviderStatus {
-			return []service.ProviderStatus{{ID: "a", Auth: "missing"}, {ID: "copilot", Auth: "missing", Login: true}, {ID: "chatgpt", Auth: "missing", Login: true}}
+			return []service.ProviderStatus{{ID: "a", Auth: "missing"}, {ID: "copilot", Auth: "missing", Login: true, LoginSet: true}, {ID: "chatgpt", Auth: "missing", Login: true, LoginSet: true},
+				{ID: "other", Auth: "missing", Login: true, LoginSet: true}}
 		}
 		s.server.config.Login = func(ctx context.Context, id string, show func(LoginPrompt)) error {
 			prompt := LoginPrompt{URL: "https://example.com/" + id}
@@ -156,6 +157,19 @@ func TestACPPlanLoginNotOffered(t *testing.T) {
 		}
 	})
 	s := quietServer(Config{})
+	s.config.Providers = func() []service.ProviderStatus {
+		return []service.ProviderStatus{{ID: "copilot", Auth: "missing", Login: true}}
+	}
+	operator := conntest.Connect(t, func(pipe net.Conn) error {
+		c := s.newClient(t.Context(), method.Operator(), conn.NewByteFrames(pipe, s.MessageBytes()))
+		c.beEditor()
+		return c.Serve()
+	})
+	defer operator.HangUp()
+	operator.Send(conntest.Request(1, "initialize", `{"protocolVersion":1,"clientCapabilities":{"elicitation":{"url":{}}}}`))
+	if got := gjson.Parse(operator.Receive()).Get("result.authMethods").Raw; got != "[]" {
+		t.Errorf("a plan without an application is offered: %s", got)
+	}
 	s.config.Providers = func() []service.ProviderStatus {
 		return []service.ProviderStatus{{ID: "copilot", Auth: "missing", Login: true}}
 	}

@@ -308,6 +308,7 @@ type Status struct {
 	KeySource provider.KeySource
 	KeyEnding string        // the last characters of a long key, by which its owner knows it
 	Login     bool          // there is a way to log in
+	LoginSet  bool          // and the config names the application that one logs in to
 	Available bool          // it can be called
 	Why       string        // it cannot
 	Limits    []quota.Limit // of the account, as the latest answers said
@@ -323,6 +324,7 @@ func (p *Providers) Status() []Status {
 		if source := p.sources[c.ID]; source != nil {
 			s.Key, s.KeySource = source.Status()
 			s.Login, s.Keys = source.HasLogin(), source.Named()
+			s.LoginSet = s.Login && c.Login != nil && c.Login.ClientID != ""
 			if s.KeySource != provider.KeyFromLogin {
 				_, s.KeyEnding = source.Owner()
 			}

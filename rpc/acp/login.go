@@ -40,13 +40,14 @@ func (e *Editor) authMethods() []authMethod {
 // planNames are the names of plans for people, by provider.
 var planNames = map[string]string{"chatgpt": "ChatGPT", "copilot": "GitHub Copilot"}
 
-// planMethods are the logins to plans, for an editor that can send its user to an address. The editor then calls authenticate.
+// planMethods are the logins to plans that the config sets up, for an editor that can send its user to an address. The editor then calls
+// authenticate.
 func (e *Editor) planMethods() (list []authMethod) {
 	if !bool(e.can.Elicitation.URL) || !e.MaySetKeys() {
 		return nil
 	}
 	for _, p := range e.Providers() {
-		if name := planNames[p.ID]; p.Login && name != "" {
+		if name := planNames[p.ID]; p.LoginSet && name != "" {
 			list = append(list, authMethod{ID: p.ID, Name: "Log in to " + name, Description: "Opens a page of " + name + " in the browser"})
 		}
 	}

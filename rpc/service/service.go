@@ -40,6 +40,7 @@ type ProviderStatus struct {
 	Auth       provider.KeyState
 	AuthSource provider.KeySource  // empty: there is none
 	Login      bool                // there is a login
+	LoginSet   bool                // and the config names the application for it
 	Payer      *provider.Payer     // of the next call; nil: not known
 	KeyEnding  string              // the last four characters of the key; empty: there is none, or it is too short for that
 	Keys       []provider.NamedKey // further keys, by name

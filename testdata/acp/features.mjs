@@ -1,5 +1,6 @@
 // An editor that tries the features of ACP one by one, with the types of the unstable schema: node features.mjs FOLDER PROGRAM ARGS...
 // It prints a line for each feature that works, and fails at the first one that does not. All that the agent wrote is in FOLDER/heard.
+// LOGIN_PAGE is the page on which a person enters the code of GitHub Copilot: POST with the code as the body.
 import assert from "node:assert/strict";
 import { spawn, execFile } from "node:child_process";
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,6 +24,9 @@ const until = async (wanted, from) => {
 const asked = []; // the permission requests
 let permit = "allow_once"; // the kind that the user selects, or a function of the request
 const terminals = new Map();
+const elicited = []; // requests to open an address
+let elicitationEnded;
+const elicitationEnd = new Promise((resolve) => (elicitationEnded = resolve));
 
 const app = client({ name: "features" })
   .onNotification(methods.client.session.update, ({ params }) => {
@@ -35,6 +39,13 @@ const app = client({ name: "features" })
     const option = typeof permit === "function" ? permit(params) : params.options.find((o) => o.kind === permit);
     return { outcome: { outcome: "selected", optionId: option.optionId } };
   })
+  .onRequest(methods.client.elicitation.create, async ({ params }) => {
+    elicited.push(params);
+    const code = /code (\S+)/.exec(params.message)[1];
+    assert.equal((await fetch(process.env.LOGIN_PAGE, { method: "POST", body: code })).status, 200);
+    return { action: "accept" };
+  })
+  .onNotification(methods.client.elicitation.complete, ({ params }) => elicitationEnded(params.elicitationId))
   .onRequest(methods.client.terminal.create, ({ params }) => {
     const id = "t" + (terminals.size + 1);
     const t = { output: "", released: false };
@@ -61,13 +72,13 @@ await app.connectWith(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(c
   const { session } = methods.agent;
   const hello = await agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
-    clientCapabilities: { terminal: true, auth: { terminal: true }, session: { notices: {}, configOptions: { boolean: {} } } },
+    clientCapabilities: { terminal: true, auth: { terminal: true }, elicitation: { url: {} }, session: { notices: {}, configOptions: { boolean: {} } } },
     clientInfo: { name: "features", version: "1" },
   });
   const can = hello.agentCapabilities;
   for (const name of ["list", "resume", "close", "delete", "fork", "archive", "status", "title", "systemPrompt", "additionalDirectories"]) assert.ok(can.sessionCapabilities[name], name);
   assert.ok(can.promptCapabilities.audio && can.promptCapabilities.image && can.promptCapabilities.embeddedContext);
-  assert.deepEqual(hello.authMethods.map((m) => [m.type, m.args]), [["terminal", ["--login"]]]);
+  assert.deepEqual(hello.authMethods.map((m) => [m.id, m.type, m.args]), [["thinkd", "terminal", ["--login"]], ["copilot", undefined, undefined]]);
   works("initialize");
 
   const auth = await agent.request(methods.agent.auth.status, {});
@@ -223,9 +234,15 @@ await app.connectWith(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(c
   assert.equal(gone.code, -32002);
   works("close and delete");
 
+  assert.deepEqual(await agent.request(methods.agent.authenticate, { methodId: "copilot" }), {});
+  assert.deepEqual(elicited.map((e) => [e.mode, e.elicitationId]), [["url", await elicitationEnd]]);
+  assert.deepEqual((await agent.request(methods.agent.auth.status, {})).accounts, [{ label: "copilot", active: true }]);
+  works("authenticate");
+
   const unknown = await agent.request("session/no_such", {}).catch((e) => e);
   assert.equal(unknown.code, -32601);
   await agent.request(methods.agent.logout, {});
+  assert.equal((await agent.request(methods.agent.auth.status, {})).state, "not_required");
   works("logout");
 });
 child.stdin.end();

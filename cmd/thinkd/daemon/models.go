@@ -55,7 +55,7 @@ func (m *models) defaultModel(c config.Config, o session.Owner) session.ModelRef
 func (m *models) status(settings *registry.Settings, o session.Owner) []service.ProviderStatus {
 	var list []service.ProviderStatus
 	for _, s := range m.providers.StatusFor(login.Holder(o)) {
-		status := service.ProviderStatus{ID: s.ID, Available: s.Available, Why: s.Why, Auth: s.Key, AuthSource: s.KeySource, KeyEnding: s.KeyEnding, Keys: s.Keys, Egress: m.providers.Egress(s.ID), Login: s.Login, Limits: s.Limits,
+		status := service.ProviderStatus{ID: s.ID, Available: s.Available, Why: s.Why, Auth: s.Key, AuthSource: s.KeySource, KeyEnding: s.KeyEnding, Keys: s.Keys, Egress: m.providers.Egress(s.ID), Login: s.Login, LoginSet: s.LoginSet, Limits: s.Limits,
 			Defaults: settings.Defaults(s.ID)}
 		switch {
 		case s.Whose == (login.Holder{}):

@@ -2,6 +2,9 @@ package acp
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/logins"
 	"github.com/thinkd/thinkd/rpc/acptest"
 )
 
@@ -160,9 +164,17 @@ func TestACPFeatures(t *testing.T) {
 	dir, node := foreignEditor(t)
 	folder := project(t)
 	agent := proof.Command(t, nil)
-	config := proof.WriteConfig(t, "[[providers.sim.models]]\nid = \"gemini\"\ninput = [\"text\", \"audio\"]\n") // no other simulated model takes sounds
+	github := logins.New(logins.Config{ClientID: "Iv1.test", API: "http://127.0.0.1:1", Interval: 1}) // no model of Copilot is called
+	server := proof.Serve(t, github)
+	page := proof.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if code, err := io.ReadAll(r.Body); err != nil || !github.Approve(string(code)) {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	config := proof.WriteConfig(t, "[[providers.sim.models]]\nid = \"gemini\"\ninput = [\"text\", \"audio\"]\n"+ // no other simulated model takes sounds
+		fmt.Sprintf("[providers.copilot.login]\nclient_id = \"Iv1.test\"\neditor = true\naddress = %q\napi_address = %q\n", server, server))
 	cmd := exec.CommandContext(t.Context(), node, filepath.Join(dir, "features.mjs"), folder, agent.Path, "--data", proof.DataDir(t), "--config", config, "acp")
-	cmd.Env = agent.Env
+	cmd.Env = append(agent.Env, "LOGIN_PAGE="+page)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -171,7 +183,7 @@ func TestACPFeatures(t *testing.T) {
 	}
 	want := []string{"initialize", "auth/status", "systemPrompt", "options", "usage", "commands", "plan", "locations and additionalDirectories", "terminals",
 		"reject_always", "allow_always for a prefix", "rate limits", "audio", "session/set_title and session/status", "session/fork", "session/archive",
-		"another directory", "commands run", "close and delete", "logout"}
+		"another directory", "commands run", "close and delete", "authenticate", "logout"}
 	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(string(out)), "\n")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
