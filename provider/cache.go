@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// CacheState says whether what a vendor has cached of a conversation is of use to its next call, as far as that depends
-// on what is sent. How long a vendor keeps it is not part of this: what came of it is in [Usage].
+// CacheState says whether the next call can use a vendor's cache of the conversation, as far as that depends on the request. How long
+// the vendor keeps its cache is not part of this. [Usage] has what the vendor read from it.
 type CacheState string
 
 const (
@@ -24,7 +24,7 @@ const CacheUndocumented = "the vendor does not say what its prompt cache depends
 // CacheTerms is how a vendor caches the prompt of a request. The zero value says that nothing is known.
 type CacheTerms struct {
 	Off    bool          // nothing of the prompt is kept
-	Marked bool          // the request marks what is kept, and a request that begins with it reads it; false: the vendor decides
+	Marked bool          // the request marks the part to cache, and a later request that begins with this part reads it; false: the vendor decides
 	Long   bool          // what is written costs the price of the longer time
 	Keeps  time.Duration // since the last use; 0: not known
 	Least  int           // tokens of the shortest prompt that is kept; 0: not known

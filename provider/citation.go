@@ -18,8 +18,7 @@ type Citation struct {
 // MaxCitations bounds the sources of one text.
 const MaxCitations = 1000
 
-// Place sets the place of a citation in a text, of which start and end count characters. A place that is not in the text
-// is left out.
+// Place sets the place of a citation in a text. start and end count characters. A place outside the text is left out.
 func (c *Citation) Place(text string, start, end int64) {
 	if start < 0 || end <= start || end > int64(len(text)) {
 		return

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Conversion is what becomes of earlier thinking on the wire of one request, in blocks, and of media. The log keeps the originals.
+// Conversion counts the blocks of earlier thinking that one request keeps, converts and drops, and the media that it leaves out. The log
+// keeps the originals.
 type Conversion struct {
 	Kept    int      `json:"kept"`
 	Dropped int      `json:"dropped"`
@@ -16,13 +17,13 @@ type Conversion struct {
 	Why     []string `json:"-"`                        // of what is not kept: short sentences, each once
 }
 
-// Converter is a [Provider] that can tell beforehand what becomes of earlier thinking. Convert makes no call, changes
-// nothing, and is what Stream does and says. The error is ErrNotKnownYet where that cannot be known yet.
+// Converter is a [Provider] that can report before a call how the request would send earlier thinking. Convert makes no call and changes
+// nothing. Stream with the same request does the same, and reports it. The error is ErrNotKnownYet if only a call can show it.
 type Converter interface {
 	Convert(req *Request) (Conversion, error)
 }
 
-// ErrNotKnownYet says that only a call will show what becomes of earlier thinking, or what is sent.
+// ErrNotKnownYet says that only a call will show what is sent, and how much of earlier thinking.
 var ErrNotKnownYet = errors.New("what becomes of earlier thinking is not known before a call")
 
 // Outliner is a [Provider] that can tell beforehand what it would send. Outline makes no call, changes nothing, and describes what

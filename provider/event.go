@@ -45,7 +45,7 @@ const (
 	NoticeRepaired NoticeKind = "history_repaired"
 	// NoticeNonStreaming says that the answer came whole, so that its deltas are made up.
 	NoticeNonStreaming NoticeKind = "non_streaming"
-	// NoticeHidden says that thinking was billed of which nothing can be shown.
+	// NoticeHidden says that the vendor billed thinking, and that no part of it can be shown.
 	NoticeHidden NoticeKind = "hidden_thinking"
 	// NoticeEdited says that the vendor shortened the context that we sent, as the operator has it do; Data is its own
 	// list of edits.

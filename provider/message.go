@@ -53,13 +53,13 @@ const (
 	KindOpaque     BlockKind = "opaque"
 )
 
-// Text is what was said.
+// Text is a text of a prompt or an answer.
 type Text struct {
 	Text    string
 	Sources []Citation // what a model's text refers to
 	State   State
 
-	// JSON is the text as a value, if JSON was asked for and the text is what was asked for.
+	// JSON is the text as a value, if JSON was requested and the text fits the schema.
 	JSON json.RawMessage
 }
 
@@ -114,7 +114,7 @@ type ServerTool struct {
 	Name    string          // a word of [ServerToolName], or the vendor's
 	Input   json.RawMessage // a JSON object; empty: the block has the result alone
 	Done    bool            // the block has the result:
-	Text    string          // what came of it, in at most MaxServerText bytes
+	Text    string          // of the result, at most MaxServerText bytes
 	Failed  bool
 	Sources []Citation // the pages that were found or read
 	State   State      // what the vendor wants back; a call that was cut off has none

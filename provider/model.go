@@ -257,7 +257,7 @@ type Facts struct {
 	Lifecycle Fact `json:"lifecycle,omitzero"` // when it retires
 }
 
-// Fact says how sure a statement is, who makes it, and of which day it is.
+// Fact says how certain a statement is, where it comes from, and from which day it is.
 type Fact struct {
 	State  FactState `json:"state"`
 	Source string    `json:"source,omitempty"`

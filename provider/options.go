@@ -232,7 +232,7 @@ type AskedOptions struct {
 	Sources map[string]Source `json:"sources,omitempty"` // by the name of the option
 }
 
-// OptionState says what becomes of an option.
+// OptionState says whether an option is sent, adjusted or refused.
 type OptionState string
 
 const (

@@ -42,7 +42,7 @@ type Request struct {
 	// adapter says it in the request only if that leaves the cached prompt as it is:
 	//
 	//	responses   tool_choice "none": the cache's key has the tools, and not the choice
-	//	chat        tool_choice "none" to OpenAI; nothing to other hosts, some of which leave out the tools for it
+	//	chat        tool_choice "none" to OpenAI; nothing to other hosts, because some leave out the tools for it
 	//	messages    nothing: another tool_choice ends the cache of all messages
 	//	gemini      nothing: the mode NONE is the same as a request without declarations
 	//	ollama      nothing: the API has no such member; converse as well
@@ -56,7 +56,7 @@ type Request struct {
 	Whole bool // the vendor is not to shorten what it is sent, whatever the operator has it do: a summary is of all of it
 
 	// Input is about how many tokens the request has; 0: not known. Counted says that the vendor counted most of them, and
-	// that only what was said since is estimated.
+	// that only messages after that count are estimated.
 	Input   int
 	Counted bool
 
@@ -71,8 +71,8 @@ type Request struct {
 	Options Options
 }
 
-// MostOutput is how many tokens of an answer a request asks for at most, beside a budget for thinking: enough for a large file in one
-// call.
+// MostOutput is the largest number of tokens for an answer that a request asks for, in addition to a budget for thinking. It is enough for
+// a large file in one call.
 const MostOutput = 64_000
 
 // answerRoom is for the answer after a budget for thinking, in tokens, if the limit of the model is not known.

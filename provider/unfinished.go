@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// ContinueAction says what becomes of a block of an unfinished turn in the request that continues the turn.
+// ContinueAction says how a block of an unfinished turn is sent in the request that continues the turn.
 type ContinueAction string
 
 const (
@@ -37,7 +37,7 @@ type Unfinished struct {
 	Returns func(Thinking) bool
 }
 
-// Continue decides for each block of an answer what becomes of it if a model with this row continues the turn:
+// Continue decides for each block of an answer how it is sent if a model with this row continues the turn:
 //
 //   - Thinking goes back if it was sealed, which is the adapter's rule, and if something that it led to goes back as well.
 //     No wire API takes an answer that ends in thinking. Responses takes a reasoning item only with the finished item behind

@@ -88,7 +88,7 @@ func (r *reply) thinking(m gjson.Result) error {
 	return nil
 }
 
-// under takes in thinking that came under a name, with the details that came beside it.
+// under takes in thinking that came under a name, with the details in the same chunk.
 func (r *reply) under(name string, text, came gjson.Result) error {
 	if r.form.Repeats && len(text.Str) >= fillerLength && text.Str == r.filler {
 		return nil
@@ -275,7 +275,7 @@ func (r *reply) opaque(m gjson.Result) error {
 	return nil
 }
 
-// withheld tells a block of thinking of which there is nothing to show.
+// withheld emits a block of thinking that has nothing to show.
 func (r *reply) withheld(p *part) error {
 	if err := r.closeOpen(); err != nil {
 		return err

@@ -55,7 +55,7 @@ func (a *API) OptionsWire(req *provider.Request) (json.RawMessage, error) {
 	return exchange.Encode(body)
 }
 
-// Convert is what becomes of earlier thinking.
+// Convert returns how a request sends earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := newHistory(a.dialect, req)
 	_, err := h.messages(req)

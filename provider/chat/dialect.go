@@ -25,7 +25,7 @@ type Dialect struct {
 	ChatPath string            `json:"chat_path"`
 	Auth     string            `json:"auth"`              // bearer; api-key: a header of that name; none
 	Headers  map[string]string `json:"headers,omitempty"` // sent with each request
-	// A header that says whether a person or a tool spoke last (user, agent), and one that is true beside images.
+	// A header that says whether a person or a tool spoke last (user, agent), and one that is true if the request has images.
 	InitiatorHeader string `json:"initiator_header,omitempty"`
 	VisionHeader    string `json:"vision_header,omitempty"`
 
@@ -184,7 +184,7 @@ type MessageForm struct {
 	Alternate             bool   `json:"alternate,omitempty"`              // users and the assistant take turns, or a template refuses them
 }
 
-// Listing is how the host lists its models, for who asks it; calls of this package do not.
+// Listing says how the host lists its models. Model calls of this package do not use it.
 type Listing struct {
 	Path   string `json:"path,omitempty"` // empty: there is no list to depend on
 	Parser string `json:"parser,omitempty"`

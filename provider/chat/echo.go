@@ -266,7 +266,7 @@ func family(model string) string {
 	return model
 }
 
-// history turns our messages into the host's, and counts what becomes of earlier thinking.
+// history turns our messages into the host's, and counts the earlier thinking that is kept, converted and dropped.
 type history struct {
 	dialect     *Dialect
 	model       string

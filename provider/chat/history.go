@@ -119,7 +119,7 @@ func (h *history) marked(m tree) bool {
 	return len(details) > 0 || m[form.OpaqueField] != nil
 }
 
-// user writes results first, one message each and in the order of the calls, as the API demands; then what was said.
+// user writes results first, one message each and in the order of the calls, as the API demands, and then the prompt.
 func (h *history) user(blocks provider.Blocks, calls []string) ([]tree, error) {
 	var results []provider.ToolResult
 	var rest provider.Blocks

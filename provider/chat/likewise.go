@@ -83,7 +83,7 @@ func (r *reply) sole(delta gjson.Result) (l like, pieces []gjson.Result) {
 	return l, pieces
 }
 
-// beside is the text in details that came beside thinking under a name, if it is a piece that is added to one element.
+// beside returns the text in details that came in the same chunk as thinking under a name, if it is a piece that is added to one element.
 func (r *reply) beside(came gjson.Result) (text gjson.Result, ok bool) {
 	d := came.Get("0")
 	member := textMember(d.Get("type").Str)

@@ -77,7 +77,7 @@ type part struct {
 	since   time.Time
 	text    exchange.Growth
 	field   string          // of thinking: the name that it came under; empty: details or tags
-	chunks  gjson.Result    // of thinking in a content array: the last chunk, for what it holds beside the text
+	chunks  gjson.Result    // of thinking in a content array: the last chunk, for its members other than the text
 	array   bool            // it came in a content array
 	raw     strings.Builder // of thinking between tags: all that stood there
 	details []*detail

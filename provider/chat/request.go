@@ -318,7 +318,7 @@ func (d *Dialect) decided(req *provider.Request) (tree, error) {
 	want, row := req.Decision.Control, req.Model
 	form, out := d.form(row.ID), tree{}
 	if row.Known && !row.Thinking.Thinks() || !row.Known && (want.Mode == provider.ModeOmit || want.Mode == "") {
-		return out, nil // nothing is said to a model that does not think, nor to one of which nothing is known
+		return out, nil // no parameter for a model that does not think, or that is not known
 	}
 	if err := out.merge(form.Show); err != nil {
 		return nil, err

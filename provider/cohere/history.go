@@ -50,7 +50,7 @@ func text(s string) part { return part{Type: "text", Text: &s} }
 // goOn ends a conversation that would end with an answer: the API wants something to answer.
 const goOn = "(go on)"
 
-// history writes earlier messages and counts what becomes of their thinking.
+// history writes earlier messages, and counts the thinking that is kept, converted and dropped.
 type history struct {
 	thinks    bool // the model takes thinking among the content, and no tool plan
 	strip     bool
@@ -206,7 +206,7 @@ func (h *history) assistant(list provider.Blocks, after []provider.Message) erro
 	return h.results(a, replay.Following(after))
 }
 
-// thought takes in earlier thinking. That of this API goes back, whichever of its models wrote it, since nothing binds it to one.
+// thought takes in earlier thinking. Thinking of this API goes back to all of its models, because nothing binds it to one.
 func (h *history) thought(a *answer, b provider.Thinking) {
 	switch {
 	case !replay.Own(b.State, provider.Origin{API: wireAPI}):
@@ -222,7 +222,7 @@ func (h *history) thought(a *answer, b provider.Thinking) {
 	}
 }
 
-// thoughtOf is the text of thinking, in whichever member it came.
+// thoughtOf returns the text of thinking, from either member that can have it.
 func thoughtOf(b provider.Thinking) string {
 	if plan := gjson.GetBytes(b.State.Data, "tool_plan"); plan.Exists() {
 		return plan.Str

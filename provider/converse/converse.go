@@ -47,7 +47,7 @@ type optionsWire struct {
 	Tier      *tier           `json:"serviceTier,omitempty"`
 }
 
-// Convert is what becomes of earlier thinking.
+// Convert returns how a request sends earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := newHistory(req)
 	_, err := h.messages(req.Messages)

@@ -53,7 +53,7 @@ func (f family) signs() bool { return f == claude }
 // caches reports whether a family takes marks for its prompt cache (docs: prompt-caching).
 func (f family) caches() bool { return f == claude || f == nova }
 
-// mixes reports whether a family takes a prompt beside results of tools. Others refuse both in one turn.
+// mixes reports whether a family takes a prompt and results of tools in one turn. Others refuse that.
 func (f family) mixes() bool { return f == claude }
 
 // Members of requests that some models do not take, as refusals name them.

@@ -57,7 +57,7 @@ type cachePoint struct {
 	TTL  string `json:"ttl,omitempty"`
 }
 
-// documented stands beside documents, which cannot stand alone.
+// documented is the text that accompanies documents, because the API refuses documents without a text.
 const documented = "(a document)"
 
 var (
@@ -65,7 +65,7 @@ var (
 	mistralID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9]{9}$`) })
 )
 
-// history writes earlier messages and counts what becomes of their reasoning.
+// history writes earlier messages, and counts the reasoning that is kept, converted and dropped.
 type history struct {
 	family    family
 	strip     bool

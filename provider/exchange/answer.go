@@ -176,8 +176,8 @@ func (a *Answer) Refusal(status int, body []byte) *provider.Error {
 	return a.caller.Refusal(status, a.resp.Header, body)
 }
 
-// timed is a body before each read of which a looks at the clock: what was emitted since the read before was emitted by
-// then, because reading is what takes time. So a read that brings a hundred events costs one look.
+// timed is a body that makes a look at the clock before each read. All that was emitted since the previous read was emitted by
+// then, because only reading takes time. So a read that brings a hundred events costs one look.
 type timed struct {
 	io.ReadCloser
 	a *Answer

@@ -38,8 +38,8 @@ func Pages(n int) string {
 // MaxAddress bounds the address of an image, in bytes.
 const MaxAddress = 8 << 10
 
-// LinkedImage is the source that stands for an image of an answer of which only the address came. It is not fetched: the
-// address may be anybody's, and asking there tells that the answer was read.
+// LinkedImage returns the source that replaces an image in an answer if the vendor sent only its address. thinkd does not fetch the image:
+// the address may belong to anybody, and a request there would reveal that the answer was read.
 func LinkedImage(address string) provider.Citation {
 	return provider.Citation{URL: Valid(address), Title: "image"}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // NewClient makes the HTTP client of model APIs on rt; nil is a transport of its own. There is no limit on how long an
-// answer takes: who reads it knows what is too long.
+// answer takes: the reader of the answer decides what is too long.
 func NewClient(rt http.RoundTripper) *http.Client {
 	if rt == nil {
 		rt, _ = transport.New(transport.Settings{}) // which has no setting that could be wrong

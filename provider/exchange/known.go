@@ -34,7 +34,7 @@ func (l *limits) learn(model string, said refusal.Room) {
 	l.known[model] = refusal.Room{Window: lower(was.Window, said.Window), Output: lower(was.Output, said.Output)}
 }
 
-// lower is the smaller of two numbers, of which 0 is none.
+// lower returns the smaller of two numbers; 0 stands for no number.
 func lower(a, b int) int {
 	if a == 0 || b > 0 && b < a {
 		return b

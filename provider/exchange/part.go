@@ -15,7 +15,7 @@ type Part struct {
 	Kind     provider.BlockKind
 	Thinking provider.ThinkingKind // of thinking
 	ID, Name string                // of a call
-	Text     Growth                // what was said or thought, or the arguments of a call as JSON
+	Text     Growth                // text or thinking, or the arguments of a call as JSON
 	Ended    bool
 
 	since  time.Time // of its start; zero: the answer came whole

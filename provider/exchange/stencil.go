@@ -36,7 +36,7 @@ const (
 	numberHole                 // a number that says nothing, or is looked up where it is wanted
 )
 
-// longest is how many bytes an event has beside its text that is worth to be kept.
+// longest is the maximum size of a kept event without its text, in bytes. Larger ones are not worth the memory.
 const longest = 4 << 10
 
 // Clear makes s match nothing.

@@ -19,8 +19,8 @@ const BypassSignature provider.Repair = "gemini/bypass_signature"
 
 // Host is what is special about who serves the API. The zero value is Google's own address, whose BaseURL is without /v1beta.
 type Host struct {
-	// Cloud is Google Cloud, once called Vertex AI: other addresses, of which BaseURL has all up to the location, and a
-	// bearer token for the key.
+	// Cloud: the host is Google Cloud, once called Vertex AI. Addresses differ, and BaseURL has their part up to the location. A bearer
+	// token takes the place of the key.
 	Cloud bool
 }
 

@@ -40,7 +40,7 @@ type optionsWire struct {
 	Tools      []tools     `json:"tools,omitempty"` // those of the vendor
 }
 
-// Convert is what becomes of earlier thinking.
+// Convert returns how a request sends earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := newHistory(req)
 	_, err := h.contents(req.Messages)
@@ -59,7 +59,7 @@ func (a *API) TakesMedia(provider.Model) ([]string, bool) { return mediaForms(),
 
 var _ provider.Outliner = (*API)(nil)
 
-// Outline is what build writes, in pieces. The vendor caches by itself, and promises nothing.
+// Outline returns what build writes, in pieces. The vendor caches automatically, and promises nothing.
 func (a *API) Outline(req *provider.Request) (provider.Outline, error) {
 	return a.caller.Outline(req, a.build)
 }

@@ -52,7 +52,7 @@ type response struct {
 	Parts    []part            `json:"parts,omitempty"`
 }
 
-// history writes earlier messages for a model and counts what becomes of their thinking.
+// history writes earlier messages for a model, and counts the thinking that is kept, converted and dropped.
 type history struct {
 	generation int  // of the model; 0: not known
 	leveled    bool // the model wants its signatures back
@@ -157,7 +157,7 @@ func gather(list provider.Blocks, results map[string]provider.ToolResult) {
 	}
 }
 
-// user writes what a user says beside results, which stand with their calls.
+// user writes the prompt of a user message. Results are written with their calls.
 func (h *history) user(list provider.Blocks) ([]any, error) {
 	var parts []any
 	for i, b := range list {

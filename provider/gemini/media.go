@@ -37,7 +37,7 @@ func (r *reply) media(p gjson.Result, b provider.Media) error {
 	return r.block(provider.Media{Type: b.Type}, b, "")
 }
 
-// linkedImages says where the images are of which only the address came: as sources of the last text, or in a text of
+// linkedImages adds the addresses of images that the vendor sent only as addresses: as sources of the last text, or in a text of
 // their own.
 func (r *reply) linkedImages() error {
 	switch {

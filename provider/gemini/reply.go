@@ -43,8 +43,8 @@ func (c *call) Reply(a *exchange.Answer) exchange.Reply {
 	return &reply{Answer: a, api: c.api, call: c, origin: a.Origin(c.req.Model.ID), stop: provider.Stop{Model: c.req.Model.ID}}
 }
 
-// run is a row of text parts of one kind while it comes: what becomes one block. Parts that say nothing beside their
-// text are joined; one that is signed, or says anything else, stays a part of its own (docs: thought-signatures).
+// run is a sequence of text parts of one kind while it arrives. It becomes one block. Parts with nothing but text are joined. A part
+// that is signed, or has any other member, stays separate (docs: thought-signatures).
 type run struct {
 	kind   provider.BlockKind // text or thinking
 	begun  bool               // Begin was sent, and number is set

@@ -13,7 +13,7 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 )
 
-// plain is the kind of a text part, if it says nothing beside its text.
+// plain returns the kind of a text part, if it has nothing but its text.
 func plain(p gjson.Result) (kind provider.BlockKind, ok bool) {
 	kind, ok = provider.KindText, p.Get("text").Type == gjson.String
 	if p.Get("thought").Bool() {

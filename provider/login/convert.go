@@ -8,7 +8,7 @@ import (
 
 var _ provider.Converter = (*Keyed)(nil)
 
-// Convert counts what becomes of earlier thinking with the current credential: some thinking is bound to an account. It makes no
+// Convert returns how a request with the current credential sends earlier thinking: some thinking is bound to an account. It makes no
 // call. If a credential would need one, the error is provider.ErrNotKnownYet.
 func (k *Keyed) Convert(req *provider.Request) (provider.Conversion, error) {
 	cred, ok := k.source.known(req.Key)

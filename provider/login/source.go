@@ -333,7 +333,7 @@ func (s *Source) named(name string) (Credential, error) {
 	return Credential{Key: key}, nil
 }
 
-// Login leads a person through the vendor's login and keeps what comes of it. It ends with ctx.
+// Login leads a person through the vendor's login and stores the credential. It ends with ctx.
 func (s *Source) Login(ctx context.Context, show func(Prompt)) error {
 	if !s.HasLogin() {
 		return ErrNoLogin

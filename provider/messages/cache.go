@@ -75,7 +75,7 @@ var leastTokens = []struct {
 	{"sonnet-4-5", 1024}, {"sonnet-4-6", 1024}, {"sonnet-5", 1024}, {"opus-5", 512}, {"fable-5", 512}, {"mythos-5", 512},
 }
 
-// leastCached is 0 for a model of which it is not known.
+// leastCached returns 0 for a model whose minimum is not known.
 func leastCached(model string) int {
 	for _, least := range leastTokens {
 		if strings.Contains(model, least.part) {

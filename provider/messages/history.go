@@ -71,7 +71,7 @@ var callID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^
 // interrupted stands between the results of an interrupted round of calls and the next prompt, where it is wanted.
 const interrupted = "(interrupted)"
 
-// history writes earlier messages and counts what becomes of their thinking.
+// history writes earlier messages, and counts the thinking that is kept, converted and dropped.
 type history struct {
 	vendor    string
 	host      Host
@@ -189,7 +189,7 @@ func (h *history) ended(blocks []any) []any {
 	return nil
 }
 
-// isThinking reports whether a written block is thinking, all of which is the vendor's own.
+// isThinking reports whether a written block is thinking. All thinking is written as the vendor's own JSON.
 func isThinking(written any) bool {
 	raw, own := written.(json.RawMessage)
 	kind := gjson.GetBytes(raw, "type").Str
@@ -266,8 +266,8 @@ func (h *history) blocks(list provider.Blocks) ([]any, error) {
 	return append(results, rest...), nil
 }
 
-// failed is the result of a tool that failed, and its media, which go beside it: the API refuses a failure without
-// content, and one with anything but text.
+// failed returns the result of a failed tool, and separately its media: the API refuses a failure without content, and one with
+// anything but text.
 func failed(r provider.ToolResult) (provider.ToolResult, provider.Blocks) {
 	var media provider.Blocks
 	said := slices.DeleteFunc(slices.Clone(replay.WithoutBlanks(r.Blocks)), func(b provider.Block) bool {
@@ -344,8 +344,8 @@ func (h *history) ownCall(b provider.ToolCall) (any, error) {
 	return exchange.WithMembers(b.State.Data, map[string]any{"id": h.calls.New(b.ID), "name": replay.ToolName(name)})
 }
 
-// own reports whether a state is of this API and vendor. Host, account and model may differ: signatures are taken
-// across hosts, and what another model made the server leaves out by itself (docs: preserved-thinking).
+// own reports whether a state is of this API and vendor. Host, account and model may differ: signatures are
+// valid on all hosts, and the server leaves out another model's thinking itself (docs: preserved-thinking).
 func (h *history) own(s provider.State) bool {
 	return replay.Own(s, provider.Origin{API: wireAPI, Vendor: h.vendor})
 }

@@ -95,7 +95,7 @@ var hosts = map[string]Host{
 		return base + "/publishers/anthropic/models/" + url.PathEscape(model) + ":streamRawPredict"
 	}},
 
-	// A host of which no more is known than that it takes its thinking back without a signature.
+	// An unknown host that takes its thinking back without a signature.
 	"unsigned": {Plain: true, Unsigned: true},
 }
 

@@ -48,7 +48,7 @@ type optionsWire struct {
 	asked
 }
 
-// Convert is what becomes of earlier thinking.
+// Convert returns how a request sends earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := a.newHistory(req)
 	_, err := h.messages(req.Messages)

@@ -176,7 +176,7 @@ func (r *reply) sealOpaque(p *part) (provider.Block, error) {
 	return provider.Opaque{State: state}, err
 }
 
-// more reports whether the vendor's object says something beside these members.
+// more reports whether the vendor's object has members other than these.
 func (p *part) more(known ...string) bool {
 	for name, value := range p.members {
 		said := false

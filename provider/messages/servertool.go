@@ -38,7 +38,7 @@ func serverTool(state provider.State) provider.ServerTool {
 	return b
 }
 
-// outcome is what came of a call, in words, and the pages.
+// outcome returns the result of a call as text, and the pages.
 func outcome(content gjson.Result) (text string, failed bool, pages []provider.Citation) {
 	if content.IsArray() {
 		for _, page := range content.Array() {

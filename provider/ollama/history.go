@@ -33,7 +33,7 @@ type callFunction struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// history writes earlier messages and counts what becomes of their thinking.
+// history writes earlier messages, and counts the thinking that is kept, converted and dropped.
 type history struct {
 	row       provider.Model
 	unseen    replay.Unseen // media that were left out

@@ -38,15 +38,15 @@ type optionsWire struct {
 	Format  json.RawMessage `json:"format,omitempty"`
 }
 
-// Convert is what becomes of earlier thinking.
+// Convert returns how a request sends earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := newHistory(req)
 	_, err := h.messages(req.System, req.Messages)
 	return h.count, err
 }
 
-// Returns reports whether a block of thinking goes back: it does if it has text and is complete, whichever model
-// made it.
+// Returns reports whether a block of thinking goes back: it does if it has text and is complete. Any model
+// may have written it.
 func (a *API) Returns(_ *provider.Request, b provider.Thinking, _ provider.State, _ bool) bool {
 	return b.Text != "" && !b.State.IsZero()
 }

@@ -167,7 +167,7 @@ func (r *reply) message(m gjson.Result) error {
 	return err
 }
 
-// text takes in thinking that came by its name, or what was said.
+// text takes in thinking that came by its name, or text of the answer.
 func (r *reply) text(kind provider.BlockKind, piece gjson.Result) error {
 	if piece.Type != gjson.String || piece.Str == "" {
 		return nil
@@ -361,8 +361,8 @@ func (r *reply) failed(text string, data []byte) error {
 	return r.Refusal(status, data)
 }
 
-// ending takes in what the last object says, and says that it was the last. Counts of nothing are left out, and thinking is not counted by itself: it
-// is within the output (docs: api/chat).
+// ending takes in the last object, and emits the stop. The server leaves out counts that are zero. It does not count thinking separately:
+// thinking is part of the output (docs: api/chat).
 func (r *reply) ending(root gjson.Result) error {
 	s := &r.stop
 	s.Raw = r.Text(root.Get("done_reason").Str)

@@ -21,7 +21,7 @@ func scaled(src image.Image, w, h int) *image.RGBA {
 	return out
 }
 
-// means is an image of which each pixel is the mean of n times n of src. Rows and columns that are left over are not used.
+// means returns an image in which each pixel is the mean of n times n pixels of src. Rows and columns that are left over are not used.
 func means(src image.Image, n int) *image.RGBA {
 	b := src.Bounds()
 	out := image.NewRGBA(image.Rect(0, 0, b.Dx()/n, b.Dy()/n))

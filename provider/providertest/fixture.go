@@ -318,7 +318,7 @@ func Unlike(stream []byte) []byte {
 	return out
 }
 
-// disorder doubles, drops and shuffles events. What comes of it is anybody's guess, but keeps the contract.
+// disorder doubles, drops and shuffles events. The result may be anything, but it must keep the contract.
 func (s *Suite) disorder(t *testing.T, f *fixture, events [][]byte) {
 	t.Helper()
 	var twice [][]byte

@@ -51,8 +51,7 @@ func Fuzz(f *testing.F, s Suite, more ...string) {
 	})
 }
 
-// DecodedAlike compares a reply with what came of the same answer when it was put through [Unlike], so that every event
-// was decoded in full.
+// DecodedAlike compares a reply with the reply to the same answer after [Unlike], in which every event is decoded in full.
 func DecodedAlike(t testing.TB, reply, full Reply) {
 	t.Helper()
 	if diff := cmp.Diff(timeless(full), timeless(reply)); diff != "" {

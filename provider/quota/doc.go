@@ -1,7 +1,7 @@
 // Package quota reads what vendors say of their limits in the headers of answers: how many requests and tokens are left, and how much of
 // a plan is used.
 //
-// [Read] finds the limits in the headers of one answer, whichever vendor sent it. A [Meter] keeps the latest limits of one provider.
+// [Read] finds the limits in the headers of one answer of any vendor. A [Meter] keeps the latest limits of one provider.
 //
 // Guarantees:
 //

@@ -39,7 +39,7 @@ func (m *Meter) clear(account string) {
 	m.account, m.limits, m.noted, m.news = account, make(map[string]Limit), make(map[string]int64), nil
 }
 
-// soon is how soon a limit resets of which nobody needs to know that it is near.
+// soon: a limit that resets within this time is not reported as near.
 const soon = 5 * time.Minute
 
 // Note takes in the headers of an answer to an account. Those of another account are forgotten. A nil meter does nothing.

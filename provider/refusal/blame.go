@@ -7,9 +7,9 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// BlamesHistory reports whether a refusal may be due to what was said, rather than to the model, the endpoint, the account,
-// a parameter, or how much the provider has to do. It errs on the side of yes: leaving out what was said since the last
-// request that was accepted is tried once, and kept only where it helps or nothing else is left.
+// BlamesHistory reports whether a refusal may be due to the messages, rather than to the model, the endpoint, the account,
+// a parameter, or the load of the provider. If in doubt, it returns true: then the messages since the last accepted request are left
+// out of one more try, and stay left out only if that helps or nothing else is left.
 func BlamesHistory(e *provider.Error) bool {
 	switch e.Kind {
 	case provider.KindRefused:

@@ -20,7 +20,7 @@ func Filters(v gjson.Result) string {
 // filterMembers have results in errors, in events of a stream and in whole answers.
 var filterMembers = []string{"content_filter_result", "content_filter_results", "prompt_filter_results", "content_filters", "innererror", "inner_error", "error"}
 
-// mostFilters bounds what is kept of a body that makes names up.
+// mostFilters bounds the names that are kept of a body, which could have any number of them.
 const mostFilters = 20
 
 func filters(v gjson.Result, depth int, names *[]string) {

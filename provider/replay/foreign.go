@@ -11,7 +11,7 @@ const (
 	ForeignText  Foreign = "as_text_field" // in the member for thinking, as text
 )
 
-// Place says from where thinking goes back unchanged to an API, and what becomes of all other thinking.
+// Place says whose thinking goes back unchanged to an API, and how all other thinking is sent.
 type Place struct {
 	API                   string
 	Vendor, Host, Account bool    // this member of the origin must be equal as well

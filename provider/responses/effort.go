@@ -29,8 +29,8 @@ var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max
 
 var quoted = regexp.MustCompile(`['"\x60]([a-z]+)['"\x60]`)
 
-// learned lists the efforts that a refusal names beside the refused one; nil if it names none (docs: reasoning; the
-// exact words vary).
+// learned lists the efforts that a refusal names in addition to the refused one; nil if it names none (docs: reasoning; the exact words
+// vary).
 func learned(refused, text string) []string {
 	named := map[string]bool{}
 	for _, found := range quoted.FindAllStringSubmatch(text, -1) {

@@ -235,7 +235,7 @@ func (h *history) write(e entry) error {
 		if raw { // without its reasoning it stays out as well: nobody but the vendor could miss it
 			h.input = append(h.input, json.RawMessage(e.item.Raw))
 		}
-	case provider.ServerTool: // without its reasoning it is refused, and says as text what came of it
+	case provider.ServerTool: // without its reasoning it is refused, so the result is sent as text
 		if raw {
 			h.input = append(h.input, json.RawMessage(e.item.Raw))
 		} else {

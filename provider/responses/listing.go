@@ -46,7 +46,7 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	return list, nil
 }
 
-// leveled reads the levels, of which some are words for what the vendor's own client does with them.
+// leveled reads the levels. Some are not efforts, but words for a mode of the vendor's own client.
 func leveled(m gjson.Result) provider.Capability {
 	var c provider.Capability
 	words := m.Get("supported_reasoning_levels")

@@ -79,7 +79,7 @@ type filters struct {
 	Allowed []string `json:"allowed_domains"`
 }
 
-// servedTools are the tools that the vendor may run, and the members by which their items show what came of them.
+// servedTools returns the tools that the vendor may run, and the members that make their items include the results.
 func servedTools(o provider.Options) (list []any, shown []string) {
 	for _, name := range o.ServerTools {
 		switch name {

@@ -42,7 +42,7 @@ type optionsWire struct {
 	asked
 }
 
-// Convert is what becomes of earlier thinking.
+// Convert returns how a request sends earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := a.newHistory(req)
 	err := h.messages()

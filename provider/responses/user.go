@@ -116,7 +116,7 @@ func media(b provider.Media) (part, error) {
 	return part{}, fmt.Errorf("media of type %q is not taken", b.Type)
 }
 
-// history writes earlier messages as items and counts what becomes of their thinking.
+// history writes earlier messages as items, and counts the thinking that is kept, converted and dropped.
 type history struct {
 	origin     provider.Origin // what a state has to say to go back
 	modelBound bool

@@ -59,7 +59,7 @@ func (r *reducer) node(o *object, depth int) (out *object, nullable bool) {
 	return o, nullable
 }
 
-// anything is the schema of a value of which nothing is known.
+// anything returns the schema of a value that can be anything.
 func (r *reducer) anything() *object {
 	o := newObject()
 	o.set("type", quote("object"))
@@ -179,7 +179,7 @@ func (r *reducer) alternatives(o *object, depth int) (_ *object, nullable bool) 
 	return o, nullable
 }
 
-// alone is a union and nothing else: what was said beside it goes to the alternatives that do not say it.
+// alone returns a union without other keywords: these move to the alternatives that do not have them.
 func (r *reducer) alone(o *object) *object {
 	out := newObject()
 	list, _ := o.values["anyOf"].([]any)
@@ -324,7 +324,7 @@ func (r *reducer) properties(o *object, depth int) {
 	}
 }
 
-// members reduces what is said of members without a name.
+// members reduces the schema of members without a name.
 func (r *reducer) members(o *object, depth int) {
 	if inner, ok := o.values["additionalProperties"].(*object); ok {
 		one, _ := r.node(inner, depth+1)
@@ -363,7 +363,7 @@ func (r *reducer) items(o *object, depth int) {
 	}
 }
 
-// element is the schema of a list's element of which nothing is known.
+// element returns the schema of a list's element that can be anything.
 func (r *reducer) element() *object {
 	o := newObject()
 	if r.rules.typed {

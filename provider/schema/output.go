@@ -12,7 +12,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// AnyObject is the schema of an object of which nothing is known.
+// AnyObject is the schema of an object with any members.
 var AnyObject = json.RawMessage(`{"type":"object"}`)
 
 // AnthropicOutput is what Anthropic takes of the schema of an answer: no bounds, and objects without other members than the named ones

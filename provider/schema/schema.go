@@ -31,8 +31,8 @@ func Tools(list []provider.Tool, rules Rules, model string) ([]provider.Tool, []
 		Text: fmt.Sprintf("schemas of tools were reduced to what %s takes: %s", model, strings.Join(lost, "; "))}}
 }
 
-// Reduce is a schema that an API takes, and the keywords of which something was lost. A schema that fits, and an absent
-// one, stay as they are.
+// Reduce returns a schema that an API accepts, and the keywords that were removed or weakened. A schema that fits, and an absent one,
+// stay the same.
 func Reduce(schema json.RawMessage, rules Rules) (fit json.RawMessage, dropped []string) {
 	if len(schema) == 0 {
 		return schema, nil

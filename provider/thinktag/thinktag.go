@@ -87,10 +87,10 @@ type Splitter struct {
 	buf     string          // not yet decided
 	raw     strings.Builder // of the marks since the last piece
 	fresh   bool            // nothing of the open thinking was shown: white space is dropped
-	watch   bool            // a closing tag would turn what was said
+	watch   bool            // a closing tag would turn the text so far into thinking
 	before  byte            // the last byte said
-	code    code            // where what was said ends
-	quoted  int             // opening tags in what was said that have no closing one yet
+	code    code            // the state of code blocks at the end of the text so far
+	quoted  int             // opening tags in the text so far without a closing tag
 	newLine bool            // what comes begins a line
 	fence   bool            // it is in a block of code
 	closed  bool            // a closing tag came
@@ -367,8 +367,7 @@ func Split(text string, t Tags) []Piece {
 	return Settle(append(s.Add(text), s.Flush()...))
 }
 
-// Settle takes all pieces of a text of which nothing was shown yet: what turned out to have been thinking is thinking
-// from the start.
+// Settle takes all pieces of a text that was not shown yet. Pieces that turned out to be thinking are thinking from the start.
 func Settle(out []Piece) []Piece {
 	for i, p := range out {
 		if p.Kind != Turned {

@@ -24,7 +24,7 @@ const maxFile = 4 << 20
 type Settings struct {
 	Proxy      string          // an address with the scheme http, https, socks5 or socks5h, without a password; Direct; empty: the environment's
 	ProxyLogin provider.Secret // "user:password" for Proxy; zero: the proxy asks for none
-	CAFile     string          // PEM; these certificate authorities are trusted beside those of the system
+	CAFile     string          // PEM; these certificate authorities are trusted in addition to those of the system
 	CertFile   string          // PEM; the client's certificate and those that lead to its authority
 	KeyFile    string          // PEM; its private key, without a password
 }

@@ -12,7 +12,7 @@ import (
 // Value is a [durable.Value] whose text is encrypted. [Seal] makes one.
 type Value struct {
 	durable.Value
-	name    string // of what is kept, which the text is bound to
+	name    string // of the value; the text is bound to it
 	masters Masters
 	data    [keyBytes]byte
 	wrapped []byte // data, by the first of masters
@@ -28,7 +28,7 @@ type sealed struct {
 
 const version = 1
 
-// What the parts are bound to, beside the name of the value.
+// What the parts are bound to, in addition to the name of the value.
 const (
 	forKey  = "thinkd data key 1\x00"
 	forText = "thinkd text 1\x00"
@@ -45,8 +45,8 @@ func Sealed(text []byte) bool {
 	return ok
 }
 
-// Seal encrypts what v keeps, under a name that the text is bound to. If v has plain text, or a text that another than the first of masters
-// has encrypted, it is written anew: rotated says so. Errors do not quote what is stored.
+// Seal encrypts what v keeps, under a name that the text is bound to. If v has plain text, or if its text is not encrypted with
+// the first of masters, it is written again: rotated says so. Errors do not quote what is stored.
 func Seal(v durable.Value, name string, masters Masters) (s *Value, rotated bool, err error) {
 	s = &Value{Value: v, name: name, masters: masters}
 	text, err := v.Get()

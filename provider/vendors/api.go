@@ -24,7 +24,7 @@ type API struct {
 	Dialects func() ([]string, error) // the names of its dialects
 	Suffix   string                   // added to a base URL for each call; a base URL must not end in it. Empty: nothing is added
 
-	// New makes an adapter for a host of that dialect; an empty one is a host of which nothing is known. own are the
+	// New makes an adapter for a host of that dialect; an empty one means an unknown host. own are the
 	// dialects of the config. It makes no call.
 	New func(cfg exchange.Config, dialect string, own Dialects) (provider.Provider, error)
 
@@ -80,7 +80,7 @@ var APIs = []API{
 // simulatedProject is the address of Google Cloud in the simulator.
 const simulatedProject = "/v1/projects/simulated/locations/global"
 
-// plainDialect is that of a host of Chat Completions of which nothing is known.
+// plainDialect is the dialect of an unknown host of Chat Completions.
 const plainDialect = "generic"
 
 func members(all func() []string) func(string, Dialects) []string {

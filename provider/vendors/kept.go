@@ -58,8 +58,8 @@ func ReadKept(value durable.Value, log *slog.Logger) Kept {
 	return kept
 }
 
-// Catalog is the catalog of these providers with what is kept, and with what the local servers among them list: has
-// returns that by the provider's id; nil: nobody asks.
+// Catalog returns the catalog of these providers with the stored lists, and with the models that local servers list: has
+// returns those by the provider's id; nil: no server is asked.
 func (k Kept) Catalog(list []Config, has func(id string) []provider.Model) (*registry.Catalog, error) {
 	return Catalog(list, func(c Config, p *registry.Provider) {
 		if has != nil && c.Lists() {

@@ -139,7 +139,7 @@ func (l *Listings) Learn(providerID, model string, said provider.Learned) {
 				list.Models = append(list.Models, was)
 			case was.AsOf == lesson.AsOf && reflect.DeepEqual(was.Learned, said):
 				return // each call says it again
-			default: // what is new adds to what was said
+			default: // new facts add to earlier ones
 				lesson.Levels = orLevels(said.Levels, was.Levels)
 				lesson.Window, lesson.MaxOutput = cmp.Or(said.Window, was.Window), cmp.Or(said.MaxOutput, was.MaxOutput)
 				lesson.Retired = said.Retired || was.Retired
@@ -238,8 +238,8 @@ func (l *Listings) askModelsDev(ctx context.Context, address string) (map[string
 	return rows, nil
 }
 
-// withLocked is what is kept when the answers are in. A host that gave none keeps its earlier list. A list that
-// names a model again undoes a refusal that called it retired.
+// withLocked returns what to keep after these answers. A host without an answer keeps its earlier list. If a list
+// names a model again, it undoes a refusal that called the model retired.
 func (l *Listings) withLocked(answers []answer) Kept {
 	next := l.kept
 	next.Version, next.Providers, next.Learned = listingsVersion, map[string]keptListing{}, maps.Clone(l.kept.Learned)
