@@ -2,7 +2,7 @@ package session
 
 import "github.com/thinkd/thinkd/provider"
 
-// Access is what a user may do with a session that another user shares.
+// Access says what a user may do with a session that another user shares.
 type Access string
 
 // The accesses that there are.

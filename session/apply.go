@@ -231,7 +231,7 @@ func (v *View) stamp(t *Turn) {
 	v.stamped = append(v.stamped, t)
 }
 
-// Without is a list of grants without those of some ids.
+// Without returns the grants whose ids are not in ids.
 func Without(list []tool.Grant, ids []string) []tool.Grant {
 	return slices.DeleteFunc(slices.Clone(list), func(g tool.Grant) bool { return slices.Contains(ids, g.ID) })
 }

@@ -13,15 +13,15 @@ import "errors"
 type Blobs interface {
 	// Keep makes sure that data is there, durably, and returns its name. It does not keep a reference to data.
 	// If the same data is there already, Keep checks it and stores it again if it is damaged. An error is ErrReadOnly.
-	// What no log refers to may be removed later, but not within a minute after Keep returned.
+	// Data that no log refers to may be removed later, but not within a minute after Keep returned.
 	Keep(data []byte) (hash string, err error)
 
 	// Read returns the blob with a name, checked against that name. The caller must not change it. The error is ErrBlob if the blob is
 	// missing, damaged or cannot be read, and if hash is not a name.
 	Read(hash string) ([]byte, error)
 
-	// Forget is called before a session is deleted, of any owner: what no log refers to may be removed from then on. It waits for no
-	// removal. After an error nothing is removed until the next call.
+	// Forget is called before a session of any owner is deleted. From then on, data that no log refers to may be removed. Forget does not
+	// wait for the removal. After an error nothing is removed until the next call.
 	Forget() error
 }
 

@@ -12,7 +12,7 @@ import (
 // LeftOut, Compaction, Uncompaction, FellBack, TurnParked, TurnResumed, TurnEnd, Reserved or Settled.
 type Body interface{ kind() string }
 
-// Prompt is what a user said. It is queued until the TurnStart of its turn.
+// Prompt is a prompt of a user. It is queued until the TurnStart of its turn.
 type Prompt struct {
 	Message  MessageID       `json:"message_id"`
 	Content  provider.Blocks `json:"content"`
@@ -34,12 +34,12 @@ type Prompt struct {
 	NotBefore int64 `json:"not_before,omitempty"`
 	Deadline  int64 `json:"deadline,omitempty"`
 
-	// Continues says that nobody said anything: the turn goes on with an earlier one. Content is empty then, and the turn has
+	// Continues says that there is no new prompt: the turn continues an earlier one. Content is empty then, and the turn has
 	// no message of the user's. Older builds never set it.
 	Continues *Continuation `json:"continues,omitempty"`
 }
 
-// Continuation is the turn that another one goes on with, and what became of its blocks, in order.
+// Continuation names the unfinished turn that another turn continues, and says for each of its blocks, in order, how it is sent.
 type Continuation struct {
 	Turn  TurnID          `json:"turn_id"`
 	Parts []ContinuedPart `json:"parts"`
@@ -53,7 +53,7 @@ type ContinuedPart struct {
 	Action  provider.ContinueAction `json:"action"`
 }
 
-// Joins is the text that the first text of the continuing turn is a part of, if the model was sent it as the beginning of its
+// Joins returns the earlier text that the first text of the continuing turn continues, if the model got it as the beginning of its
 // answer. The two are one text, with nothing between them.
 func (c *Continuation) Joins() (part ContinuedPart, ok bool) {
 	if c == nil {
@@ -87,7 +87,7 @@ type Chosen struct {
 	Fallbacks *[]Link           `json:"fallbacks,omitempty"`
 }
 
-// Chosen is what a prompt keeps of the settings if it waits.
+// Chosen returns the part of the settings that a pending prompt keeps.
 func (s Settings) Chosen() *Chosen {
 	return &Chosen{s.Model, s.Level, s.Fallback, s.Display, s.Options, s.Fallbacks}
 }
@@ -126,8 +126,8 @@ type Instead struct {
 	Until    int64 `json:"until"`    // Unix milliseconds: it is not called again before
 }
 
-// FellBack says that the running turn goes on with another link of its chain, because its model could not be called. What the turn
-// has said so far stays with the model that said it.
+// FellBack says that the running turn continues with another link of its chain, because its model could not be called. Earlier
+// messages of the turn stay those of the model that wrote them.
 type FellBack struct {
 	TurnStart
 	Why Failure `json:"why"`
@@ -165,12 +165,12 @@ type MessageEnd struct {
 	// Prompt is that of the call, for the next call to be compared with; nil: not known. Older builds never set it.
 	Prompt *provider.Fingerprint `json:"prompt,omitempty"`
 
-	// Missed is what the call did not read from the vendor's cache; nil: it read about as much as expected, nothing was expected, or an
+	// Missed says how much the call did not read from the vendor's cache; nil: it read about as much as expected, nothing was expected, or an
 	// older build wrote the log.
 	Missed *CacheMiss `json:"missed,omitempty"`
 }
 
-// Served is which model wrote a message, in the words of everybody concerned.
+// Served says which model wrote a message: as the turn requested it, as the request named it, and as the answer named it.
 type Served struct {
 	Requested ModelRef `json:"requested"`             // by the turn
 	Sent      string   `json:"sent"`                  // the id in the request
@@ -179,7 +179,7 @@ type Served struct {
 	Other     bool     `json:"substituted,omitempty"` // Model is another model than Sent, as the catalog of that day decided
 }
 
-// By is the model that the end of a message names, nil if it names none. Older builds stored the name alone, which was
+// By returns the model that the end of a message names, nil if it names none. Older builds stored the name alone, which was
 // that of the request if the answer had none.
 func (e MessageEnd) By() *Served {
 	if e.Served == nil && e.Model != "" {
@@ -306,7 +306,7 @@ type Spending struct {
 	Quote *Quoted `json:"quote,omitempty"` // of the prompt, for LimitPrompt. Older builds never set it
 }
 
-// Quoted is what a prompt will cost, as a quote says. nil is not known.
+// Quoted is a quote: what a prompt will cost. Members that are nil are not known.
 type Quoted struct {
 	Prompt  *QuotedPrompt `json:"prompt"`
 	Cost    *CostRange    `json:"cost"`                    // of the turn
@@ -334,14 +334,14 @@ type QuotedPart struct {
 	Paid   *int                `json:"paid"`
 }
 
-// CostRange is where a cost lies.
+// CostRange has the bounds of a cost, and its likely value.
 type CostRange struct {
 	Low    provider.Cost `json:"low"`
 	Likely provider.Cost `json:"likely"`
 	High   provider.Cost `json:"high"`
 }
 
-// CompactFirst is what it costs to summarise earlier turns first. Cost includes the summary.
+// CompactFirst says what it costs to summarise earlier turns first. Cost includes the summary.
 type CompactFirst struct {
 	Messages int        `json:"messages"`
 	Tokens   int        `json:"tokens"` // of the prompt behind the summary
@@ -383,7 +383,7 @@ func (ParkReason) Words() []string {
 	return provider.Words(ParkedQuota, ParkedApproval, ParkedOutage, ParkedClient, ParkedBudget)
 }
 
-// Resumption says what makes a parked turn go on.
+// Resumption says what will resume a parked turn.
 type Resumption string
 
 const (
@@ -399,7 +399,7 @@ type TurnResumed struct {
 	By ResumedBy `json:"by"`
 }
 
-// ResumedBy says what made a parked turn go on.
+// ResumedBy says what resumed a parked turn.
 type ResumedBy string
 
 const (
@@ -439,7 +439,7 @@ type CacheMiss struct {
 	Cost   *provider.Cost      `json:"cost,omitempty"` // what the call cost more for that; nil: not known
 }
 
-// Failure is why a turn ended with an error, in words for clients. The error code of the protocol follows from Kind.
+// Failure is the reason why a turn ended with an error, in words for clients. The error code of the protocol follows from Kind.
 type Failure struct {
 	Kind         string `json:"kind"` // a provider.Kind, or "internal" or "store"
 	Message      string `json:"message"`
@@ -541,7 +541,7 @@ type LeftOut struct {
 	Why      string      `json:"why"`                // the provider's words
 }
 
-// Share is how much of a message a model is sent.
+// Share says how much of a message a model gets.
 type Share int
 
 const (
@@ -550,7 +550,7 @@ const (
 	NotSent
 )
 
-// Share is how much of a message a model is sent, by this entry alone.
+// Share returns how much of a message a model gets, by this entry alone.
 func (l LeftOut) Share(model ModelRef, id MessageID) Share {
 	switch {
 	case l.Model != model:
@@ -582,8 +582,8 @@ type Compaction struct {
 	After   int  `json:"tokens_after,omitempty"`
 	Counted bool `json:"counted,omitempty"`
 
-	// Pinned are messages up to Upto that models are still sent word for word, in order. The entry holds their content, so that what
-	// models are sent changes with the next Compaction only, whatever is pinned meanwhile.
+	// Pinned are messages up to Upto that models are still sent word for word, in order. The entry holds their content, so that later
+	// pins change what models get only with the next Compaction.
 	Pinned []Pinned `json:"pinned,omitempty"`
 }
 
@@ -612,7 +612,7 @@ type Uncompaction struct {
 	Summary SummaryID `json:"summary_id"`
 }
 
-// Settled is what a call used that has no message.
+// Settled has the usage of a call that has no message.
 type Settled struct {
 	Usage provider.Usage `json:"usage"`
 }

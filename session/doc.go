@@ -12,16 +12,16 @@
 //
 //   - when Append has returned, its entries are on disk, whole and in order;
 //   - the growth of an open block is on disk soon after Checkpoint, and gone when the block is sealed;
-//   - of the requests with one stamp ([Stamp]), one makes a session, and the others get its answer;
-//   - a session can be reached for its owner only, and so can all that it shares;
+//   - if several requests have the same stamp ([Stamp]), only one creates a session, and the others get its answer;
+//   - a session, and all that it shares, can be reached only for its owner;
 //   - a fork shares the log of another session up to a message, and outlives that session;
-//   - a view holds no content of what a [Compaction] stands for, once that cannot be undone any more: [View.Whole] reads it again;
+//   - once a [Compaction] cannot be undone any more, a view has no content of the messages that it replaces: [View.Whole] reads them again;
 //   - a store never writes to data that is damaged, of a newer format, or not the data that it opened.
 //
 // A Store and Blobs are safe for concurrent use. A View belongs to one goroutine: that of the agent that runs the session.
-// Each session has an [Owner], the user it belongs to: [Store.For] returns the sessions of one, and nothing else reaches them. Each log
-// has at most one holder, the agent that writes to it: [Sessions.Claim] makes a holder and returns a [Log], and a later claim fences
-// it. The holder calls [Recover] before its first Append.
+// Each session has an [Owner], the user it belongs to. [Store.For] returns the sessions of one owner, and there is no other way to them.
+// Each log has at most one holder, the agent that writes to it. [Sessions.Claim] makes a holder and returns a [Log]. A later claim
+// fences that Log. The holder calls [Recover] before its first Append.
 //
 // The files of this package depend on each other in one direction: session, owner, stamp, body, entry, record, log, store, query
 // and blobs define what is kept; message, turn, view, compaction, apply and fork are the fold; load, recover and whole read a Store.

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ErrUnfinished says that a session cannot be forked at a message: the message is not complete yet, or it is queued, or it was
-// removed from the queue behind a turn that has not ended, which the fork would have as well.
+// ErrUnfinished says that a session cannot be forked at a message. The message is not complete, it is queued, or it was removed from
+// the queue behind a turn that has not ended and that the fork would include.
 var ErrUnfinished = errors.New("the message is not finished yet")
 
 // Fork is the record of a new session that shares everything up to and including a message. It has the settings of now, and has used
@@ -51,7 +51,7 @@ func (v *View) forkOfNothing() Session {
 	return fork
 }
 
-// Before is what a fork ends right before. One member is set.
+// Before names the message or the summary right before which a fork ends. One member is set.
 type Before struct {
 	Summary SummaryID
 	Message MessageID

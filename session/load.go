@@ -49,7 +49,7 @@ func Fold(ctx context.Context, store Sessions, record Session, f func(*View, Ent
 }
 
 // Replay calls f with each entry of a log, in order, up to a position: that of the last one, or [WholeLog]. It reads the
-// log in pages, and f may use the store. An error of f is ErrDamaged and ends the log: f is what makes sense of it.
+// log in pages, and f may use the store. If f returns an error, the log counts as damaged: Replay stops with ErrDamaged.
 //
 // Most of the time to load a session is the decoding of its log. So pages behind the first are read in parallel, on all processors: where
 // a page begins is known before the page in front of it has been read.

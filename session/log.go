@@ -19,24 +19,24 @@ type Log interface {
 	// Append adds entries to the log, all or none, and updates the record ([Session.Project]) in the same commit; both are
 	// durable on return. It returns the position of the last entry; positions begin with 1 and have no gaps. An entry that ends
 	// a block ([Entry.Ends]) removes its checkpoints. After an error the outcome is unknown: Entries has it. The error is
-	// ErrReadOnly if nothing can be stored for now, and ErrFenced if this Log was released, or somebody else has claimed the
-	// session: then nothing was written, and nothing ever will be by this Log.
+	// ErrReadOnly if nothing can be stored for now. It is ErrFenced if this Log was released, or another holder has claimed the
+	// session: then nothing was written, and this Log will never write anything.
 	Append(ctx context.Context, entries ...Entry) (last uint64, err error)
 
 	// Checkpoint says that an open block grew by text, from byte from on. It never waits: the store writes growth after
 	// 500 ms or 16 KiB, whichever is first, in one commit with all else that grew, and forgets it when the block is sealed. A
-	// checkpoint that cannot be written is not reported; that of the block's end is.
+	// checkpoint that cannot be written is not reported; a failure to store the block's end is.
 	Checkpoint(block BlockRef, from int, text string)
 
-	// Checkpoints is what is stored of open blocks, in order of Number, also by earlier holders. Each text is a prefix of the
-	// text of the block.
+	// Checkpoints returns the stored parts of open blocks, in order of Number, also those of earlier holders. Each text is a prefix of
+	// the text of the block.
 	Checkpoints(ctx context.Context) ([]Growth, error)
 
 	// Release gives up the log, after the Appends that run. A second call does nothing.
 	Release(ctx context.Context) error
 }
 
-// ErrFenced says that a Log is not that of the log's holder any more.
+// ErrFenced says that the caller's Log does not belong to the holder of the log any more.
 var ErrFenced = errors.New("another agent or process has claimed the session")
 
 // BlockRef names an open block. Kind is the kind that it gets if it is never sealed.
@@ -47,7 +47,7 @@ type BlockRef struct {
 	Kind    provider.BlockKind `json:"kind"`
 }
 
-// Growth is what is stored of an open block.
+// Growth is the stored part of an open block.
 type Growth struct {
 	BlockRef
 	Text string

@@ -36,7 +36,7 @@ type Call struct {
 	provider.ToolCall
 }
 
-// Answer is the result of a call by its number, nil if it has none.
+// Answer returns the result of a call by its number, nil if it has none.
 func (m *Message) Answer(number int) provider.Block {
 	if m == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Owner is whose a session is: a user of a tenant. Sessions of different owners have nothing in common. On one machine all sessions
+// Owner is the owner of a session: a user of a tenant. Sessions of different owners have nothing in common. On one machine all sessions
 // belong to the [Operator].
 //
 // Both names are opaque and compared byte by byte. A store keeps names of up to 255 bytes each, with any bytes in them. It may refuse

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// PageSize is how many sessions a page has at most.
+// PageSize returns the largest number of sessions that a page has.
 func (q Query) PageSize() int {
 	if q.Limit <= 0 {
 		return 100

@@ -13,7 +13,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// Fresh is the record of a new session with an empty log: it is idle and has used nothing, whatever s says. A [Store] keeps
+// Fresh returns the record of a new session with an empty log: it is idle and has used nothing, whatever s says. A [Store] keeps
 // this one in Create. A record without an id is an error.
 func (s Session) Fresh() (Session, error) {
 	if s.ID == "" {
@@ -28,7 +28,8 @@ func (s Session) unused() Session {
 	return s
 }
 
-// MaxReaders is how many principals have a mark in a session. Beyond it the mark of the one that has read least is forgotten.
+// MaxReaders is the largest number of principals with a mark in a session. If there are more, the mark of the one that has read least is
+// removed.
 const MaxReaders = 100
 
 // MarkRead notes that a principal has read the session up to the end of so many turns. It reports whether that is news: a mark never
@@ -53,14 +54,14 @@ func (s *Session) MarkRead(principal string, ended int) bool {
 // Unread reports whether a turn has ended since a principal read the session last.
 func (s Session) Unread(principal string) bool { return s.Ended > s.Read[principal] }
 
-// Changing is the record without what never changes of it: System, Tools, Rules, Shared and Instructions. These may take megabytes, so a
+// Changing returns the record without the members that never change: System, Tools, Rules, Shared and Instructions. These may take megabytes, so a
 // [Store] does not keep them with what it writes with each Append, and List leaves them out.
 func (s Session) Changing() Session {
 	s.System, s.Tools, s.Rules, s.Shared, s.Instructions = "", nil, tool.Policy{}, nil, Instructions{}
 	return s
 }
 
-// WarmUntil is until when the vendor of the session's model keeps the conversation in its cache, in Unix milliseconds. It may have
+// WarmUntil returns the time until which the vendor of the session's model keeps the conversation in its cache, in Unix milliseconds. It may have
 // passed. 0: it keeps nothing, or that is not known.
 func (s *Session) WarmUntil() int64 {
 	if s.Warm == nil || s.Warm.Model != s.Model {
@@ -216,13 +217,13 @@ func (r Reserved) account() Account {
 	return a
 }
 
-// Line is what a call used that had a reservation.
+// Line returns the line of the ledger for a call that had a reservation.
 func (r Reserved) Line(ref Ref, used provider.Usage) Line {
 	used.Context = nil
 	return Line{Day: r.Day, Ref: ref, Account: r.account(), Calls: 1, Usage: used}
 }
 
-// Charge is what an entry adds to the ledger; ok is false if it adds nothing. A [Store] calls it before [Session.Project].
+// Charge returns what an entry adds to the ledger; ok is false if it adds nothing. A [Store] calls it before [Session.Project].
 func (s *Session) Charge(owner Owner, e Entry) (c Charge, ok bool) {
 	ref := Ref{owner, s.ID}
 	if r, reserves := e.Body.(Reserved); reserves {

@@ -16,11 +16,11 @@ const baseStep = 1 << 24
 // only knows the log, uses no number twice.
 const MaxUnstored = baseStep / 4
 
-// NextBase is the first sequence number for a new holder of a log that goes up to last: the next multiple of
+// NextBase returns the first sequence number for a new holder of a log that goes up to last: the next multiple of
 // 2^24 that is more than MaxUnstored above it.
 func NextBase(last uint64) uint64 { return ((last+2*MaxUnstored)/baseStep + 1) * baseStep }
 
-// FirstSeq is the number above which a holder with this epoch numbers its updates, if the log goes up to last. A session without
+// FirstSeq returns the number above which a holder with this epoch numbers its updates, if the log goes up to last. A session without
 // updates begins at its epoch alone, so the first update of a session in a new store is 1.
 func FirstSeq(last, epoch uint64) uint64 {
 	base := epoch * baseStep
@@ -47,8 +47,8 @@ func Recover(ctx context.Context, store Sessions, log Log, id ID, now time.Time)
 
 // LeftOpen makes the entries that close what a crash left open, for one Append. They seal the checkpointed part of each open block,
 // give a result to each call without one, and end the open message and the running turn as interrupted. A model call that was running
-// has used what it reserved, as an estimate. Thinking that was cut off is
-// unsigned and has no State, so people see it and models never do. A partial tool call is discarded. Queued turns stay queued, and
+// counts with its reservation, as an estimate. Thinking that was cut off is
+// unsigned and has no State, so people see it and models never get it. A partial tool call is discarded. Queued turns stay queued, and
 // a parked turn stays parked. If no turn runs, there are no entries.
 //
 // The results are in a message with a new id. So if clients have seen the entries, these must be appended, and not others that are made later.

@@ -37,7 +37,7 @@ func mint() string {
 	return ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader).String()
 }
 
-// Time is when an id was minted, to the millisecond. It is zero for what is no id.
+// Time returns when an id was minted, to the millisecond. It is zero if id is not a valid id.
 func (id ID) Time() time.Time {
 	parsed, err := ulid.ParseStrict(string(id))
 	if err != nil {
@@ -108,7 +108,7 @@ type Settings struct {
 	AskAbove *provider.Money `json:"ask_above,omitempty"`
 }
 
-// Asked are the options of the session.
+// Asked returns the options of the session.
 func (s Settings) Asked() provider.Options {
 	o := s.Options.Or()
 	if s.Options == nil {
@@ -135,18 +135,18 @@ type ModelRef struct {
 
 func (m ModelRef) String() string { return m.Provider + "/" + m.ID }
 
-// Link is what a call is made with: a model, how it is asked, and which key of its provider pays. The first link of a chain is what was
-// asked for, and its fallbacks follow.
+// Link is a choice for model calls: a model, its level, and the key of its provider that pays. The first link of a chain is the requested
+// model, and its fallbacks follow.
 type Link struct {
 	Model ModelRef       `json:"model"`
 	Level provider.Level `json:"thinking_level,omitempty"` // empty: the level that every other model would get
 	Key   string         `json:"key,omitempty"`            // the name of a key of the provider; empty: its first
 }
 
-// At is the link without its level: two links with the same model and key reach the same host in the same way.
+// At returns the link without its level: two links with the same model and key reach the same host in the same way.
 func (l Link) At() Link { return Link{Model: l.Model, Key: l.Key} }
 
-// Payer is who pays for a turn.
+// Payer says who pays for a turn.
 type Payer struct {
 	provider.Payer
 	Account string `json:"account,omitempty"` // distinguishes two keys of the same name, and reveals nothing about the key
@@ -155,7 +155,7 @@ type Payer struct {
 // Day is a day in UTC: 2026-11-23. Days compare as strings.
 type Day string
 
-// DayOf is the day of a time.
+// DayOf returns the day of a time.
 func DayOf(t time.Time) Day { return Day(t.UTC().Format(time.DateOnly)) }
 
 // Purpose says what a model call is for.
@@ -182,7 +182,7 @@ type Reserved struct {
 	Budgets *BudgetChange  `json:"budgets,omitempty"` // what people did about the limits before the call; nil: nothing
 }
 
-// BudgetChange is what people did about the limits for all sessions.
+// BudgetChange says how people changed the limits for all sessions.
 type BudgetChange struct {
 	Attended   bool           `json:"attended,omitempty"`   // first: a person wrote or approved something, so Unattended begins with 0
 	Day        provider.Money `json:"day,omitempty"`        // by how much the limit of the day was raised
@@ -234,7 +234,7 @@ type InstructionFile struct {
 	Cut   bool   `json:"cut,omitempty"` // the file is longer
 }
 
-// SystemPrompt is what models get as instructions: those of the client or the agent, and those of the project.
+// SystemPrompt returns the instructions for models: those of the client or the agent, and those of the project.
 func (s *Session) SystemPrompt() string {
 	switch {
 	case s.Instructions.Text == "":
@@ -251,7 +251,7 @@ type Warm struct {
 	Model ModelRef `json:"model"`
 }
 
-// Span is the beginning of another session's log, which a fork continues. A fork copies no entries: entries are only ever added to
+// Span is the part at the beginning of another session's log that a fork continues. A fork copies no entries: entries are only ever added to
 // a log, so its beginning stays the same for both. A deleted session keeps its log in the store as long as a fork shares it, for
 // that fork alone.
 type Span struct {
@@ -260,7 +260,7 @@ type Span struct {
 	Message MessageID `json:"message_id"` // the last message that is shared; what follows it is left out
 }
 
-// MetadataSize is the length of all names and values, in bytes.
+// MetadataSize returns the length of all names and values, in bytes.
 func MetadataSize(m map[string]json.RawMessage) (size int) {
 	for name, value := range m {
 		size += len(name) + len(value)

@@ -12,7 +12,8 @@ type Stamp struct {
 	Digest []byte `json:"digest"`    // of what was requested
 }
 
-// MaxStamps is how many stamps are remembered, the newest: for the prompts of each session, and for the sessions of a store.
+// MaxStamps is the number of stamps that are remembered, always the newest: for the prompts of each session, and for the sessions of a
+// store.
 const MaxStamps = 1000
 
 // ErrReused says that another request had the id of a stamp before.

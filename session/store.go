@@ -44,13 +44,13 @@ type Sessions interface {
 	// store remembers the newest MaxStamps of each owner, also those of deleted sessions.
 	CreateOnce(ctx context.Context, s Session, c Creation) (first Creation, err error)
 
-	// Creation is what CreateOnce kept for the id of a stamp; ok is false if the store remembers none.
+	// Creation returns the record that CreateOnce kept for the id of a stamp; ok is false if the store remembers none.
 	Creation(ctx context.Context, stamp string) (c Creation, ok bool, err error)
 
-	// Get is the session's record. The error is ErrNotFound if there is none, and ErrDamaged if it cannot be read.
+	// Get returns the session's record. The error is ErrNotFound if there is none, and ErrDamaged if it cannot be read.
 	Get(ctx context.Context, id ID) (Session, error)
 
-	// List is a page of records, the last changed first, and the cursor of the next page, empty at the end. Records come
+	// List returns a page of records, the last changed first, and the cursor of the next page, empty at the end. Records come
 	// without System, Tools, Rules, Shared and Instructions ([Session.Changing]). A page shows one moment. A session that changes between two
 	// pages is on at least one of them, and may be on both. A session that cannot be read is listed with its id and the status
 	// Damaged.
@@ -74,8 +74,8 @@ type Sessions interface {
 	Claim(ctx context.Context, id ID) (Log, error)
 }
 
-// Local is a Store that one process has to itself, so that it knows of all sessions. It finds what a crash of the process before
-// has left.
+// Local is a Store that only one process uses, so that it knows all sessions. It finds the turns that a crash of the previous process
+// left open.
 type Local interface {
 	Store
 
@@ -87,7 +87,7 @@ type Local interface {
 	Owners(ctx context.Context) ([]Owner, error)
 }
 
-// Ledger is what the model calls of all owners used. Sessions that were deleted stay in it. It is safe for concurrent use, and Charge
+// Ledger has the usage of the model calls of all owners. Sessions that were deleted stay in it. It is safe for concurrent use, and Charge
 // follows the rules of [Log.Append] about errors.
 //
 // A call of a turn is in the log of its session: a [Reserved] before the call, and then the entry with its usage. The store adds these
@@ -111,10 +111,10 @@ type Ledger interface {
 	// of their days.
 	Lines(ctx context.Context, owner *Owner, from, to Day) ([]Line, error)
 
-	// Total is what a session has used so far; zero if it was deleted.
+	// Total returns the usage of a session so far; zero if it was deleted.
 	Total(ctx context.Context, ref Ref) (provider.Usage, error)
 
-	// Budgets is what was spent on a day, and since a person last wrote or approved something.
+	// Budgets returns what was spent on a day, and what was spent since a person last wrote or approved something.
 	Budgets(ctx context.Context, today Day) (Budgets, error)
 }
 
@@ -132,7 +132,7 @@ func (a Account) Compare(b Account) int {
 		cmp.Compare(a.Payer, b.Payer), cmp.Compare(a.Purpose, b.Purpose))
 }
 
-// Line is what the calls of a session used on one day with one account.
+// Line has the usage of a session's calls on one day with one account.
 type Line struct {
 	Day     Day `json:"-"`
 	Ref     Ref `json:"-"`
@@ -142,7 +142,7 @@ type Line struct {
 	Missed  Missed         `json:"missed,omitempty"`
 }
 
-// Missed is what calls did not read from the caches of vendors, by cause. Calls of older builds are not counted.
+// Missed counts the tokens that calls did not read from the caches of vendors, by cause. Calls of older builds are not counted.
 type Missed map[provider.CacheCause]Misses
 
 // Misses are calls that read less from a vendor's cache than was expected.
@@ -152,7 +152,7 @@ type Misses struct {
 	Cost   *provider.Cost `json:"cost,omitempty"` // what the calls cost more for that; nil: not known
 }
 
-// Add is the sum. It changes neither.
+// Add returns the sum. It changes neither map.
 func (m Missed) Add(n Missed) Missed {
 	if len(n) == 0 {
 		return m
@@ -174,7 +174,7 @@ func (l Line) Compare(m Line) int {
 	return cmp.Or(cmp.Compare(l.Day, m.Day), l.Ref.Compare(m.Ref), l.Account.Compare(m.Account))
 }
 
-// Hold is the reservation of a call that no log has.
+// Hold is the reservation of a call that is in no log, such as a side question.
 type Hold struct {
 	Ref Ref
 	ID  string
@@ -187,7 +187,7 @@ type Charge struct {
 	Budgets *BudgetChange
 }
 
-// Budgets is what was spent of the limits for all sessions of a daemon.
+// Budgets says how much of the limits for all sessions of a daemon is spent.
 type Budgets struct {
 	Day        provider.Money `json:"-"`
 	Unattended provider.Money `json:"unattended,omitempty"` // since a person last wrote or approved something
@@ -255,7 +255,7 @@ var (
 	ErrReplaced = errors.New("store was removed or replaced while in use")
 )
 
-// Report is what a check of all data of a store found.
+// Report is the result of a check of all data of a store.
 type Report struct {
 	Store    string // the store's id
 	Sessions int
@@ -265,7 +265,7 @@ type Report struct {
 	Damaged  []Damage // in order of Session
 }
 
-// Damage is what is wrong with a session.
+// Damage says what is wrong with a session.
 type Damage struct {
 	Session Ref
 	Err     error
