@@ -89,6 +89,9 @@ func (s *Servers) Stop(i int) {
 // URL is that of a server.
 func (s *Servers) URL(i int) string { return fmt.Sprintf("nats://127.0.0.1:%d", s.opts[i].Port) }
 
+// Address is that of a server, for a proxy.
+func (s *Servers) Address(i int) string { return fmt.Sprintf("127.0.0.1:%d", s.opts[i].Port) }
+
 // Leader is the server that leads a stream; ok is false while there is none.
 func (s *Servers) Leader(stream string) (i int, ok bool) {
 	for i, one := range s.list {
