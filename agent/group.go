@@ -296,6 +296,11 @@ func (g *Group) admit(ctx context.Context, o session.Owner, s session.Session) (
 	return g.cfg.stored.Reserve(ctx, o, room.OfRecord(s))
 }
 
+// Stored is how many bytes a user has stored whose quota bounds them; ok is false for other users. It may read the user's sessions.
+func (g *Group) Stored(ctx context.Context, o session.Owner) (bytes int64, ok bool, err error) {
+	return g.cfg.stored.Used(ctx, o)
+}
+
 // created tells those who watch the list of a new session.
 func (o *Sessions) created(s session.Session) {
 	o.group.cfg.stored.Add(o.ref(s.ID), room.OfRecord(s))

@@ -111,16 +111,44 @@ func searchSessions(_ context.Context, c *client, p searchParams) (func(context.
 	q := search.Query{Text: p.Text, In: p.In, Session: p.Session.Value, Of: p.filter(), Cursor: p.Cursor, Limit: limit}
 	bounds := search.Bounds{Time: searchTime, Bytes: searchBytes, Result: min(searchRoom, c.server.out.Room()/2)}
 	return func(ctx context.Context) (searchResult, error) {
-		page, err := c.Sessions().Search(ctx, q, bounds)
+		r, err := c.search(ctx, q, bounds)
 		if errors.Is(err, search.ErrText) {
 			return searchResult{}, conn.InvalidParams("text", "%v", err)
 		}
-		r := searchResult{Found: []found{}, Read: page.Read, Unreadable: page.Unreadable, Next: page.Next}
-		for _, f := range page.Found {
-			r.Found = append(r.Found, found{c.listedNow(f.Session), f.Hits, append([]search.Excerpt{}, f.Excerpts...)})
-		}
 		return r, err
 	}, nil
+}
+
+// search finds text in one session, which may be shared with the user, or in all: first in those that are shared.
+func (c *client) search(ctx context.Context, q search.Query, b search.Bounds) (searchResult, error) {
+	sessions := c.Sessions()
+	r := searchResult{Found: []found{}}
+	_, _, inShared := sharedAt(q.Cursor)
+	if one, ok := c.sharedWith(q.Session); ok {
+		sessions = c.ofOwner(one)
+	} else if q.Session == "" && (inShared || q.Cursor == "") {
+		shared, page, next, err := c.searchShared(ctx, q, b)
+		if err != nil {
+			return searchResult{}, err
+		}
+		for _, f := range shared {
+			r.Found = append(r.Found, found{c.listedShared(sharedRecord{f.Session, f.of}), f.Hits, append([]search.Excerpt{}, f.Excerpts...)})
+		}
+		r.Read, r.Unreadable, r.Next = page.Read, page.Unreadable, next
+		if next != "" || len(r.Found) >= q.Limit {
+			if next == "" {
+				r.Next = sharedNext(behindShared, "")
+			}
+			return r, nil
+		}
+		q.Cursor, q.Limit = "", q.Limit-len(r.Found)
+	}
+	page, err := sessions.Search(ctx, q, b)
+	r.Read, r.Unreadable, r.Next = r.Read+page.Read, r.Unreadable+page.Unreadable, page.Next
+	for _, f := range page.Found {
+		r.Found = append(r.Found, found{c.listedNow(f.Session), f.Hits, append([]search.Excerpt{}, f.Excerpts...)})
+	}
+	return r, err
 }
 
 type exportParams struct {

@@ -251,6 +251,7 @@ type listParams struct {
 	Cursor string    `json:"cursor,omitempty"`
 	Limit  pageLimit `json:"limit,omitzero"`
 	Query  string    `json:"query,omitempty"`
+	Shared *bool     `json:"shared,omitempty"` // only what others share with the user, or only the user's own; absent: both
 	filterParams
 }
 
@@ -285,26 +286,70 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 	}
 	q := session.Query{Cursor: p.Cursor, Limit: limit, Filter: p.filter()}
 	q.Text = p.Query
-	return c.listPage(ctx, q)
+	return c.listPage(ctx, q, p.Shared)
 }
 
-// listPage lists sessions, as many as fit.
-func (c *client) listPage(ctx context.Context, q session.Query) (listResult, error) {
-	for {
-		page, next, err := c.Sessions().List(ctx, q)
+// listPage lists sessions, as many as fit: the user's own, and then those that others share with the user. shared nil: both; otherwise those
+// that are shared, or those that are not.
+func (c *client) listPage(ctx context.Context, q session.Query, shared *bool) (listResult, error) {
+	r := listResult{Sessions: []wire.Session{}}
+	after, _, rest := sharedAt(q.Cursor)
+	if !rest && (shared == nil || !*shared) {
+		page, next, err := c.ownPage(ctx, q)
 		if err != nil {
 			return listResult{}, err
 		}
-		if n := fitting(page, c.server.out.Room()); n < len(page) {
-			q.Limit = n // a cursor is where a page ends: ask for a page that ends there
-			continue
-		}
-		r := listResult{Sessions: make([]wire.Session, 0, len(page)), Next: next}
 		for _, s := range page {
 			r.Sessions = append(r.Sessions, c.listedNow(s))
 		}
-		return r, nil
+		if r.Next = next; next != "" || shared != nil {
+			return r, nil
+		}
 	}
+	list, err := c.sharedAfter(ctx, after, q.Filter)
+	if err != nil {
+		return listResult{}, err
+	}
+	for i, s := range list {
+		if len(r.Sessions) == q.PageSize() || i > 0 && i == c.sharedRoom(list) {
+			r.Next = sharedNext(after, "")
+			return r, nil
+		}
+		r.Sessions, after = append(r.Sessions, c.listedShared(s)), s.ID
+	}
+	return r, nil
+}
+
+// ownPage is a page of the user's own sessions, as many as fit.
+func (c *client) ownPage(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
+	for {
+		if page, next, err = c.Sessions().List(ctx, q); err != nil {
+			return nil, "", err
+		}
+		n := fitting(page, c.server.out.Room()/2)
+		if n == len(page) {
+			return page, next, nil
+		}
+		q.Limit = n // a cursor is where a page ends: ask for a page that ends there
+	}
+}
+
+// sharedRoom is how many shared sessions have room in an answer, in addition to a page of the user's own.
+func (c *client) sharedRoom(list []sharedRecord) int {
+	plain := make([]session.Session, len(list))
+	for i, s := range list {
+		plain[i] = s.Session
+	}
+	return fitting(plain, c.server.out.Room()/2)
+}
+
+// listedShared is listedNow for a session of somebody else.
+func (c *client) listedShared(s sharedRecord) wire.Session {
+	now, _ := c.ofOwner(s.of).Live(s.Session)
+	s.Status = now.Status
+	w := c.listed(watch.Change{Session: s.Session, Needs: now.Needs})
+	w.Owner, w.Access = s.of.Ref.Owner.User, s.of.Access
+	return w
 }
 
 // listedNow is a session as lists show it, with what it does now.

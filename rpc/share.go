@@ -89,6 +89,7 @@ func (c *client) setShare(shares *share.Shares, ref session.Ref, p shareParams) 
 	if access == "" {
 		c.server.Revoke(of, ref.ID)
 	}
+	c.server.Revoke(of, theList) // the guest's list has changed
 	return nil
 }
 

@@ -3,6 +3,7 @@ package rpc
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
 	"strings"
@@ -54,8 +55,11 @@ func TestGuests(t *testing.T) {
 						t.Error(got)
 					}
 				}
-				if got := bob.must("session/list", "{}").Get("sessions").Raw; got != "[]" {
-					t.Errorf("the guest's own sessions: %s", got)
+				if got := bob.must("session/list", "{}").Get("sessions"); len(got.Array()) != 1 || got.Get("0.owner").String() != "ann" || got.Get("0.access").String() != string(access) || got.Get("0.session_id").String() != own["session_id"] {
+					t.Errorf("the guest's list: %s", got)
+				}
+				if got := bob.must("session/search", `{"text":"canary"}`).Get("found"); len(got.Array()) != 1 || got.Get("0.session.owner").String() != "ann" {
+					t.Errorf("the guest's search: %s", got)
 				}
 				guests := 0
 				for name, m := range s.server.byName {
@@ -211,7 +215,7 @@ func TestTenUsersShare(t *testing.T) {
 		}
 		owners, access, ids := map[string]*user{}, map[right]string{}, []string{}
 		for _, u := range users {
-			id := u.must("session/new", fmt.Sprintf(`{"title":"of %s of %s"}`, u.name, u.tenant)).Get("session_id").String()
+			id := u.must("session/new", fmt.Sprintf(`{"title":"x of %s of %s"}`, u.name, u.tenant)).Get("session_id").String()
 			owners[id], ids = u, append(ids, id)
 		}
 		slices.Sort(ids)
@@ -235,6 +239,36 @@ func TestTenUsersShare(t *testing.T) {
 				}
 				continue
 			}
+			if random.Intn(4) == 0 { // lists and searches have the user's own sessions and those that are shared, and no others
+				want := map[string]string{}
+				for _, id := range ids {
+					if a := access[right{id, u}]; owners[id] == u {
+						want[id] = ""
+					} else if a == "read" || a == "write" {
+						want[id] = owners[id].name + " " + a
+					}
+				}
+				for _, method := range []string{"session/list", "session/search"} {
+					got, cursor := map[string]string{}, ""
+					for pages := 0; pages == 0 || cursor != ""; pages++ {
+						if pages > 30 {
+							t.Fatalf("%s: %d pages", method, pages)
+						}
+						r := u.must(method, fmt.Sprintf(`{"limit":%d,"cursor":%q%s}`, 1+random.Intn(4), cursor, map[string]string{"session/search": `,"text":"x"`}[method]))
+						for _, s := range append(r.Get("sessions").Array(), r.Get("found.#.session").Array()...) {
+							if _, twice := got[s.Get("session_id").String()]; twice {
+								t.Errorf("%s has %s twice", method, s.Get("session_id"))
+							}
+							got[s.Get("session_id").String()] = strings.TrimSpace(s.Get("owner").String() + " " + s.Get("access").String())
+						}
+						cursor = r.Get("next_cursor").String()
+					}
+					if !maps.Equal(got, want) {
+						t.Fatalf("%s of %s of %s: %v, want %v", method, u.name, u.tenant, got, want)
+					}
+				}
+				continue
+			}
 			names := []string{"session/append", "session/state", "session/attach", "session/history", "session/update", "session/fork", "session/share"}
 			name := names[random.Intn(len(names))]
 			got := u.call(name, fmt.Sprintf(`{"session_id":%q,"text":"x","title":"x"}`, id))
@@ -246,6 +280,9 @@ func TestTenUsersShare(t *testing.T) {
 				want = "not_found"
 			case forOwners[name] || writes[name] && has == "read":
 				want = "forbidden"
+			}
+			if made := got.Get("result.session_id").String(); name == "session/fork" && made != "" {
+				owners[made], ids = u, append(ids, made)
 			}
 			if kind := got.Get("error.data.kind").String(); kind != want {
 				t.Fatalf("%s of %s with the access %q calls %s for a session of %s of %s: %q, want %q", u.name, u.tenant, has, name, owner.name, owner.tenant, kind, want)

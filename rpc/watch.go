@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/watch"
@@ -28,7 +29,7 @@ func watchList(ctx context.Context, c *client, p watchParams) (r listResult, err
 	w := &watched{c: c, changes: c.Sessions().Watch()}
 	r.Sessions = []wire.Session{}
 	if limit := p.Limit.orDefault(); limit > 0 {
-		r, err = c.listPage(ctx, session.Query{Limit: limit})
+		r, err = c.listPage(ctx, session.Query{Limit: limit}, nil)
 	}
 	if err != nil {
 		w.changes.Close()
@@ -55,6 +56,7 @@ type watched struct {
 	c       *client
 	changes *watch.Subscription
 	conn    *conn.Subscription // set before the first update
+	revoked atomic.Bool        // the list has other shared sessions now: the client has to list them again
 }
 
 // listUpdate says what changed in the list.
@@ -69,6 +71,12 @@ type listUpdate struct {
 const updateBytes = 64 << 10
 
 func (w *watched) End() { w.conn.Close() }
+
+// Revoke ends the subscription with a notification. It does not wait.
+func (w *watched) Revoke() {
+	w.revoked.Store(true)
+	w.conn.Ready()
+}
 
 // Close is called once, by the connection.
 func (w *watched) Close() {
@@ -91,6 +99,9 @@ func (w *watched) Next() (message []byte, last bool) {
 }
 
 func (w *watched) next() (message []byte, last bool, err error) {
+	if w.revoked.Load() {
+		return door.ListStale(), true, nil
+	}
 	changes, err := w.changes.Take(updateBytes)
 	if err != nil {
 		return door.ListStale(), true, nil

@@ -71,10 +71,8 @@ func (m *Meter) Reserve(ctx context.Context, o session.Owner, bytes int64) (rele
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !u.known {
-		if err := u.count(ctx, m.store.For(o)); err != nil {
-			return nil, fmt.Errorf("what the user has stored: %w", err)
-		}
+	if err := u.know(ctx, m.store.For(o)); err != nil {
+		return nil, err
 	}
 	if used := u.sum + u.reserved; used+bytes > most {
 		return nil, &Full{used, most}
@@ -87,6 +85,20 @@ func (m *Meter) Reserve(ctx context.Context, o session.Owner, bytes int64) (rele
 	}), nil
 }
 
+// Used is how many bytes a user with a quota has stored; ok is false for others, who are not counted. It may read the user's sessions.
+func (m *Meter) Used(ctx context.Context, o session.Owner) (bytes int64, ok bool, err error) {
+	u, _ := m.of(o)
+	if u == nil {
+		return 0, false, nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.know(ctx, m.store.For(o)); err != nil {
+		return 0, false, err
+	}
+	return u.sum, true, nil
+}
+
 // beginning is more than a turn stores at its start in addition to the text of its prompt.
 const beginning = 4 << 10
 
@@ -96,6 +108,17 @@ func (m *Meter) ReservePrompt(ctx context.Context, o session.Owner, content prov
 		return func() {}, nil
 	}
 	return m.Reserve(ctx, o, beginning+Bytes([]session.Entry{{Body: session.Prompt{Content: content}}}))
+}
+
+// know counts the sessions of the user once.
+func (u *user) know(ctx context.Context, of session.Sessions) error {
+	if u.known {
+		return nil
+	}
+	if err := u.count(ctx, of); err != nil {
+		return fmt.Errorf("what the user has stored: %w", err)
+	}
+	return nil
 }
 
 // count reads all sessions of the user.

@@ -1302,6 +1302,8 @@ type SessionInfo struct {
 	Metadata               map[string]any    `json:"metadata"`
 	Grants                 []Grant           `json:"grants,omitempty"`
 	Needs                  Need              `json:"needs,omitempty"`
+	Owner                  string            `json:"owner,omitempty"`
+	Access                 Access            `json:"access,omitempty"`
 	Archived               *bool             `json:"archived,omitempty"`
 	Pinned                 *bool             `json:"pinned,omitempty"`
 	PinnedMessages         []string          `json:"pinned_messages,omitempty"`
@@ -2401,6 +2403,7 @@ type SessionListParams struct {
 	Cursor   string `json:"cursor,omitempty"`
 	Limit    *int64 `json:"limit,omitempty"`
 	Query    string `json:"query,omitempty"`
+	Shared   *bool  `json:"shared,omitempty"`
 	CWD      string `json:"cwd,omitempty"`
 	ModelID  string `json:"model_id,omitempty"`
 	Since    *int64 `json:"since,omitempty"`
@@ -2417,7 +2420,7 @@ type SessionListResult struct {
 	DidYouMean map[string]string `json:"did_you_mean,omitempty"`
 }
 
-// SessionList calls session/list. Returns a page of sessions, the last changed first.
+// SessionList calls session/list. Returns a page of sessions: those that others share with the user, and then the user's own, the last changed first.
 func (c *Client) SessionList(ctx context.Context, params SessionListParams) (result SessionListResult, err error) {
 	err = c.Call(ctx, "session/list", params, &result)
 	return result, err

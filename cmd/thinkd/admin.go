@@ -83,11 +83,11 @@ func use(u door.UserUse) string { return fmt.Sprintf("%d tokens, %.2f USD", u.To
 
 func (p *program) showQuotas(list door.Users) error {
 	w := p.table()
-	fmt.Fprintln(w, "USER\tTOKENS TODAY\tTOKENS THIS MONTH\tUSD TODAY\tUSD THIS MONTH\tPARALLEL CALLS\tREQUESTS A MINUTE")
+	fmt.Fprintln(w, "USER\tTOKENS TODAY\tTOKENS THIS MONTH\tUSD TODAY\tUSD THIS MONTH\tSTORED BYTES\tPARALLEL CALLS\tREQUESTS A MINUTE")
 	for _, u := range list.Users {
 		q := u.Quota
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", u, ofTokens(u.UsedDay.Tokens, q.DayTokens), ofTokens(u.UsedMonth.Tokens, q.MonthTokens),
-			ofCost(u.UsedDay.Cost, q.DayCost), ofCost(u.UsedMonth.Cost, q.MonthCost), atMost(q.Calls), atMost(q.Requests))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", u, ofTokens(u.UsedDay.Tokens, q.DayTokens), ofTokens(u.UsedMonth.Tokens, q.MonthTokens),
+			ofCost(u.UsedDay.Cost, q.DayCost), ofCost(u.UsedMonth.Cost, q.MonthCost), ofBytes(u.Stored, q.Stored), atMost(q.Calls), atMost(q.Requests))
 	}
 	return w.Flush()
 }
@@ -97,6 +97,14 @@ func ofTokens(used, most int) string {
 		return strconv.Itoa(used)
 	}
 	return fmt.Sprintf("%d of %d", used, most)
+}
+
+// ofBytes shows what a user has stored. Without a quota nothing is counted.
+func ofBytes(used *int64, most int) string {
+	if used == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d of %d", *used, most)
 }
 
 func ofCost(used, most float64) string {

@@ -156,7 +156,7 @@ type foundPage struct {
 
 func (page foundPage) print(w io.Writer) error {
 	for _, f := range page.Found {
-		if _, err := fmt.Fprintf(w, "%s  %s  %s\n", f.Session.ID, time.UnixMilli(f.Session.Updated).Format("2006-01-02 15:04"), f.Session.Title); err != nil {
+		if _, err := fmt.Fprintf(w, "%s  %s  %s\n", f.Session.ID, time.UnixMilli(f.Session.Updated).Format("2006-01-02 15:04"), f.Session.name()); err != nil {
 			return err
 		}
 		for _, x := range f.Excerpts {
@@ -184,6 +184,16 @@ type listedSession struct {
 	Updated int64
 	Model   struct{ Provider, ID string }
 	Usage   provider.Usage
+	Owner   string // who shares it; empty: it is one's own
+	Access  string
+}
+
+// name is the title, with whose session it is.
+func (s listedSession) name() string {
+	if s.Owner == "" {
+		return s.Title
+	}
+	return fmt.Sprintf("[%s, %s] %s", s.Owner, s.Access, s.Title)
 }
 
 // needs says in words what a session needs of a person. Of a parked turn and a held queue the status says it.
@@ -202,9 +212,9 @@ func (page sessionPage) printIn(to io.Writer, columns int) error {
 	var rows strings.Builder
 	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	for _, s := range page.Sessions {
-		title, last := "", s.Title
+		title, last := "", s.name()
 		if columns > 0 {
-			title, last = printable.Cut(s.Title, max(columns*2/3-titleAt, 20))+"\t", ""
+			title, last = printable.Cut(s.name(), max(columns*2/3-titleAt, 20))+"\t", ""
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s%s\t%s/%s\t%d tokens\t%v\t%s\n", s.ID, time.UnixMilli(s.Updated).Format("2006-01-02 15:04"), title,
 			s.Status+needs[s.Needs], s.Model.Provider, s.Model.ID, s.Usage.Input+s.Usage.Output, s.Usage.Cost, last)

@@ -39,6 +39,7 @@ type User struct {
 	Accounts  []int     `json:"accounts,omitempty"`
 	UsedDay   UserUse   `json:"used_day"`
 	UsedMonth UserUse   `json:"used_month"`
+	Stored    *int64    `json:"stored_bytes,omitempty"` // by all sessions; absent: no quota bounds them, and nothing is counted
 	Quota     UserQuota `json:"quota"`
 }
 
@@ -56,6 +57,7 @@ type UserQuota struct {
 	MonthCost   float64 `json:"max_month_cost,omitempty"`
 	Calls       int     `json:"max_parallel_calls,omitempty"`
 	Requests    int     `json:"max_requests_per_minute,omitempty"`
+	Stored      int     `json:"max_stored_bytes,omitempty"`
 }
 
 // UserSessionsParams select a page of a user's sessions.

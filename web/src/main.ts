@@ -749,8 +749,9 @@ class App {
 		const id = this.conversation?.session.id;
 		if (!id || !this.info) return;
 		const { title, pinned, archived } = this.info;
+		const owner = this.sessions.ownerOf(id);
 		const compact = () => void this.compact().catch((error: Error) => this.composer.fail(error.message));
-		this.tidy.menu(from, { session_id: id, title, ...(pinned && { pinned }), ...(archived && { archived }) }, () => {}, [{ label: "Summarise earlier turns", act: compact }]);
+		this.tidy.menu(from, { session_id: id, title, ...(pinned && { pinned }), ...(archived && { archived }), ...(owner && { owner }) }, () => {}, [{ label: "Summarise earlier turns", act: compact }]);
 	}
 
 	/** The standing approvals and denials of the session, each with a button that ends it. */

@@ -241,7 +241,7 @@ export class SearchView {
 		const change = (order: { pinned: boolean } | { archived: boolean }) => void this.change([s], order);
 		const title = this.renaming === s.session_id ? this.renameForm(s)
 			: h("h3", {}, s.pinned ? icon("pin") : undefined, h("a", { href: `#/${s.session_id}`, dir: "auto", onclick: (e) => this.open(e, { session: s.session_id }) }, name),
-				s.needs === "approval" ? h("span", { class: "tag ask" }, "asks you") : undefined, s.archived ? h("span", { class: "src-tag" }, "archived") : undefined);
+				s.needs === "approval" ? h("span", { class: "tag ask" }, "asks you") : undefined, s.archived ? h("span", { class: "src-tag" }, "archived") : undefined, s.owner ? h("span", { class: "src-tag" }, `shared by ${s.owner}`) : undefined);
 		return h("li", { "data-id": s.session_id, class: check.checked ? "on" : "" }, check,
 			h("div", {}, title,
 				h("p", { class: "meta" }, ...[moment(s.updated), s.model.id, s.cwd, f.hits ? `${count(f.hits)} ${f.hits === 1 ? "hit" : "hits"}` : ""].filter(Boolean).map((t) => h("span", {}, t))),

@@ -64,6 +64,11 @@ export class Sessions {
 		this.draw();
 	}
 
+	/** Who shares a listed session; undefined: it is one's own, or not listed. */
+	ownerOf(id: string): string | undefined {
+		return this.sessions.find((s) => s.session_id === id)?.owner;
+	}
+
 	/** Whether nothing is listed. */
 	get empty(): boolean {
 		return this.sessions.length === 0;
@@ -86,10 +91,12 @@ export class Sessions {
 		const limit = more ? 100 : Math.max(100, Math.min(1000, this.sessions.length));
 		try {
 			const list = (params: object) => this.client.call("session/list", { archived: false, ...(query && { query }), ...params });
-			const [answer, top] = await Promise.all([list({ limit, ...(more && this.cursor && { cursor: this.cursor }) }), more ? undefined : list({ limit: 1000, pinned: true })]);
+			// What others share is behind one's own, which can be many pages.
+			const [answer, top, shared] = await Promise.all([list({ limit, ...(more && this.cursor && { cursor: this.cursor }) }),
+				...(more ? [] : [list({ limit: 1000, pinned: true }), this.client.daemon?.identity ? list({ limit: 1000, shared: true }) : undefined])]);
 			if (mine !== this.asked) return this.sessions.length;
 			const known = new Map((more ? this.sessions : []).map((s) => [s.session_id, s]));
-			for (const s of [...answer.sessions, ...(top?.sessions ?? [])]) known.set(s.session_id, s);
+			for (const s of [...answer.sessions, ...(top?.sessions ?? []), ...(shared?.sessions ?? [])]) known.set(s.session_id, s);
 			this.sessions = sorted([...known.values()]);
 			this.cursor = answer.next_cursor || undefined;
 			this.of = query;
@@ -137,7 +144,7 @@ export class Sessions {
 		more.setAttribute("aria-haspopup", "dialog");
 		more.setAttribute("aria-expanded", "false");
 		more.tabIndex = -1; // the arrow keys reach it: the list has one Tab stop
-		return h("div", { class: "rowbox" }, h("a", { class: "row", href: `#/${s.session_id}`, "data-id": s.session_id, "aria-current": here && "page" }, h("b", { dir: "auto" }, ...marked(s.title || "Untitled", query)), state), more);
+		return h("div", { class: "rowbox" }, h("a", { class: "row", href: `#/${s.session_id}`, "data-id": s.session_id, "aria-current": here && "page" }, h("b", { dir: "auto" }, ...marked(s.title || "Untitled", query)), s.owner ? h("span", { title: `Shared by ${s.owner}` }, h("span", { class: "tag" }, h("span", { class: "vh" }, "shared by "), s.owner, " "), state) : state), more);
 	}
 
 	private key(event: KeyboardEvent): void {

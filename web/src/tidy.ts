@@ -2,11 +2,12 @@ import type { Client, Methods } from "../../clients/typescript/src/index.js";
 import { button, h, say } from "./dom.js";
 import { save } from "./markdown.js";
 import { arrows, closePopover, popover } from "./popover.js";
+import { shareForm } from "./share.js";
 
 export type Listed = Methods["session/list"]["result"]["sessions"][number];
 
 /** What of a session its menu needs. */
-export type Entry = Pick<Listed, "session_id" | "title" | "pinned" | "archived">;
+export type Entry = Pick<Listed, "session_id" | "title" | "pinned" | "archived" | "owner">;
 
 type Order = Pick<Methods["session/update"]["params"], "archived" | "pinned">;
 
@@ -60,6 +61,12 @@ export class Tidy {
 		const row = (label: string, act: () => void, kind = "") => h("button", { class: `opt ${kind}`, type: "button", onclick: act }, h("b", {}, label));
 		const title = h("input", { type: "text", "aria-label": "Title", dir: "auto", maxlength: 200 });
 		title.value = s.title;
+		if (s.owner) { // the rest is for the owner
+			box.append(h("p", {}, `Of ${s.owner}, who shares it with you`), row("Export as Markdown", () => run(this.export([s], "markdown"))), row("Export as JSON", () => run(this.export([s], "json"))), trouble);
+			arrows(box);
+			popover(from, s.title || "Untitled", box, "small");
+			return;
+		}
 		box.append(
 			h("form", { class: "field", onsubmit: (event) => {
 				event.preventDefault();
@@ -69,6 +76,11 @@ export class Tidy {
 			row(s.archived ? "Bring back from the archive" : "Archive", () => run(this.set([s], { archived: !s.archived }))),
 			row("Export as Markdown", () => run(this.export([s], "markdown"))),
 			row("Export as JSON", () => run(this.export([s], "json"))),
+			...(this.client.daemon?.identity ? [row("Share…", () => {
+				const form = shareForm(this.client, s.session_id, trouble);
+				box.replaceChildren(form, trouble);
+				form.querySelector("input")?.focus();
+			})] : []),
 			...more.map(({ label, act }) => row(label, () => {
 				closePopover();
 				act();

@@ -119,3 +119,50 @@ test("whoever cancels, or follows somebody's link, gets no access, and stays on 
 	await page.context().close();
 	await other.context().close();
 });
+
+test("ann shares a session with bob, who sees whose it is, and takes it back", async () => {
+	const ann = await visit();
+	await signIn(ann);
+	await connected(ann);
+	await ann.fill("#in", "The shared question. [[sim: pace=0]]");
+	await ann.press("#in", "Enter");
+	await ann.locator(".foot:visible").first().waitFor();
+	const bob = await visit();
+	await signIn(bob, "bob");
+	await connected(bob);
+	assert.equal(await bob.locator("#sessions a").count(), 0);
+
+	await ann.click("#menu-session");
+	await ann.getByRole("button", { name: "Share…" }).click();
+	await ann.getByText("Nobody yet").waitFor();
+	await ann.getByLabel("User", { exact: true }).fill("ann");
+	await ann.keyboard.press("Enter");
+	await ann.locator(".pop [role=alert]:visible").waitFor(); // not with oneself
+	await ann.getByLabel("User", { exact: true }).fill("bob");
+	await ann.getByLabel("Access").selectOption("write");
+	await ann.keyboard.press("Tab");
+	await ann.getByRole("button", { name: "Share", exact: true }).click();
+	await ann.locator(".granted", { hasText: "bob can read and write" }).waitFor();
+	await look(ann, "share");
+
+	const row = bob.locator("#sessions a", { hasText: "ann" });
+	await row.waitFor(); // without a reload
+	await look(bob, "shared");
+	await row.click();
+	await bob.locator(".answer").first().waitFor();
+	await bob.click("#menu-session");
+	await bob.getByText("Of ann, who shares it with you").waitFor();
+	assert.equal(await bob.getByRole("button", { name: "Delete…" }).count(), 0);
+	await bob.keyboard.press("Escape");
+	await bob.fill("#in", "A prompt of bob. [[sim: pace=0]]");
+	await bob.press("#in", "Enter");
+	await ann.locator(".said", { hasText: "A prompt of bob." }).waitFor();
+
+	await ann.getByRole("button", { name: "End", exact: true }).click();
+	await ann.getByText("Nobody yet").waitFor();
+	await row.waitFor({ state: "detached" });
+	ann.check(refusal);
+	bob.check(/status of 401|WebSocket connection|not found|no such session/);
+	await ann.context().close();
+	await bob.context().close();
+});

@@ -786,6 +786,8 @@ class Session:
     warm_until: int | None = None
     grants: list[Grant] | None = None
     needs: Need | None = None
+    owner: str | None = None
+    access: Access | None = None
     archived: bool | None = None
     pinned: bool | None = None
     pinned_messages: list[str] | None = None
@@ -2435,6 +2437,7 @@ class Calls:
         cursor: str | None = None,
         limit: int | None = None,
         query: str | None = None,
+        shared: bool | None = None,
         cwd: str | None = None,
         model_id: str | None = None,
         since: int | None = None,
@@ -2442,8 +2445,8 @@ class Calls:
         archived: bool | None = None,
         pinned: bool | None = None,
     ) -> SessionListResult:
-        """Returns a page of sessions, the last changed first."""
-        return await self._typed("session/list", {"cursor": cursor, "limit": limit, "query": query, "cwd": cwd, "model_id": model_id, "since": since, "until": until, "archived": archived, "pinned": pinned}, SessionListResult)
+        """Returns a page of sessions: those that others share with the user, and then the user's own, the last changed first."""
+        return await self._typed("session/list", {"cursor": cursor, "limit": limit, "query": query, "shared": shared, "cwd": cwd, "model_id": model_id, "since": since, "until": until, "archived": archived, "pinned": pinned}, SessionListResult)
 
     async def session_search(
         self,

@@ -810,6 +810,8 @@ export type Session = {
 	metadata: Record<string, unknown>;
 	grants?: Grant[];
 	needs?: Need;
+	owner?: string;
+	access?: Access;
 	archived?: boolean;
 	pinned?: boolean;
 	pinned_messages?: string[];
@@ -1553,12 +1555,13 @@ export interface Methods {
 			did_you_mean?: Record<string, string>;
 		};
 	};
-	/** Returns a page of sessions, the last changed first. */
+	/** Returns a page of sessions: those that others share with the user, and then the user's own, the last changed first. */
 	"session/list": {
 		params: {
 			cursor?: string;
 			limit?: number;
 			query?: string;
+			shared?: boolean;
 			cwd?: string;
 			model_id?: string;
 			/** Unix milliseconds */

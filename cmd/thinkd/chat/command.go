@@ -37,6 +37,7 @@ func commands() []command {
 		{"/sessions", "[TEXT]", "open another session", func(t *talk, text string) { t.pickSession(text) }},
 		{"/search", "TEXT", "find a text in all sessions, and open one", func(t *talk, text string) { t.search(text) }},
 		{"/rename", "TITLE", "set the title of this session", func(t *talk, title string) { t.rename(title) }},
+		{"/share", "[USER] [ACCESS]", "share this session to read or write, or end that with none", func(t *talk, words string) { t.share(words) }},
 		{"/export", "[FILE]", "write this session to a file, as Markdown", func(t *talk, file string) { t.export(file) }},
 		{"/delete", "", "delete this session, after a question", func(t *talk, _ string) { t.pickDelete() }},
 		{"/copy", "", "copy the last answer, as Markdown", func(t *talk, _ string) { t.copyAnswer() }},

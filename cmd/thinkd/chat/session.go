@@ -73,7 +73,7 @@ func (t *talk) reopen(id string) {
 
 // continueIn follows the last session of a folder, or begins one.
 func (t *talk) continueIn(folder string) {
-	params := map[string]any{"limit": 1}
+	params := map[string]any{"limit": 1, "shared": false}
 	if folder != "" {
 		params["cwd"] = folder
 	}
@@ -98,6 +98,31 @@ func (t *talk) rename(title string) {
 		t.note("the title is %q", line(title, 60))
 		return nil
 	})
+}
+
+// share shows with whom the session is shared, after a change if the words have a user and an access.
+func (t *talk) share(words string) {
+	user, access, _ := strings.Cut(words, " ")
+	params := map[string]any{"session_id": t.id}
+	if user != "" {
+		params["user"] = user
+	}
+	if access = strings.TrimSpace(access); access != "" {
+		params["access"] = access
+	}
+	t.ask("session/share", params, result(func(r struct {
+		Guests []struct{ User, Access string }
+	}) {
+		if len(r.Guests) == 0 {
+			t.note("the session is shared with nobody; /share USER [read|write|none] changes that")
+			return
+		}
+		var guests []string
+		for _, g := range r.Guests {
+			guests = append(guests, line(g.User, 60)+" ("+g.Access+")")
+		}
+		t.note("the session is shared with %s", strings.Join(guests, ", "))
+	}))
 }
 
 // pickDelete asks whether to delete the session. A new one follows.

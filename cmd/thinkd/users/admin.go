@@ -75,6 +75,13 @@ func (a *Admin) List(ctx context.Context) (door.Users, error) {
 		of(o)
 	}
 	delete(all, session.Operator)
+	for o, u := range all {
+		n, counted, failed := a.Agents.Stored(ctx, o)
+		if counted {
+			u.Stored = &n
+		}
+		err = errors.Join(err, failed)
+	}
 	r := door.Users{Day: string(today), Month: month, Users: []door.User{}}
 	for _, u := range all {
 		slices.Sort(u.Accounts)
@@ -112,7 +119,7 @@ func add(u *door.UserUse, l session.Line) {
 
 func quotaOf(q config.Quota) door.UserQuota {
 	return door.UserQuota{DayTokens: q.DayTokens, MonthTokens: q.MonthTokens, DayCost: q.DayCost.Units(), MonthCost: q.MonthCost.Units(),
-		Calls: q.Calls, Requests: q.Requests}
+		Calls: q.Calls, Requests: q.Requests, Stored: q.Stored}
 }
 
 // owner is the owner that a name stands for. The operator is not one of these.

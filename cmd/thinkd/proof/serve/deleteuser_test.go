@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -93,7 +94,7 @@ func admin(t *testing.T, data, config string, args ...string) (string, error) {
 
 // A user is deleted with all that is theirs, from all files, and another user has all of theirs.
 func TestDeleteUser(t *testing.T) {
-	data, config := t.TempDir(), proof.WriteConfig(t, "[auth]\n[auth.quotas.ann]\nmax_day_tokens = 100000\n")
+	data, config := t.TempDir(), proof.WriteConfig(t, "[auth]\n[auth.quotas.ann]\nmax_day_tokens = 100000\nmax_stored_bytes = 5000000\n")
 	ann := &owned{name: "ann", token: token(t, data, config, "create", "--user", "ann")}
 	bob := &owned{name: "bob", token: token(t, data, config, "create", "--user", "bob")}
 	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(data), "--config", config)...))
@@ -124,7 +125,7 @@ func TestDeleteUser(t *testing.T) {
 		users.Users[0].UsedDay.Tokens == 0 || users.Users[0].UsedMonth != users.Users[0].UsedDay || users.Users[0].Quota.DayTokens != 100000 || users.Users[1].Quota.DayTokens != 0 {
 		t.Errorf("%s, %v", text, err)
 	}
-	if text, err := admin(t, data, config, "quotas"); !strings.Contains(text, " of 100000") || err != nil {
+	if text, err := admin(t, data, config, "quotas"); !strings.Contains(text, " of 100000") || !regexp.MustCompile(`\s[1-9]\d* of 5000000\s`).MatchString(text) || !regexp.MustCompile(`bob.*\s-\s`).MatchString(text) || err != nil {
 		t.Errorf("%s, %v", text, err)
 	}
 	text, err = admin(t, data, config, "sessions", "list", "ann")
