@@ -38,7 +38,7 @@ type Aside struct {
 // stillRuns is the result of a call in a side question during the turn that made the call.
 const stillRuns = "this call is still running: it has no result yet"
 
-// Aside makes a side question ready, also while a turn runs. Without an override it has the model and the level of the running turn, so
+// Aside prepares a side question, also while a turn runs. Without an override it has the model and the level of the running turn, so
 // that the vendor's cache has the prompt. Errors: *provider.LevelError, *media.Error, and *provider.Error if the model cannot
 // be called.
 func (a *Agent) Aside(ctx context.Context, q Question) (*Aside, error) {

@@ -378,9 +378,10 @@ func (a *Agent) StopCompaction(ctx context.Context) error {
 // Cancelled reports whether an error of [Agent.Compact] means that somebody stopped the summary.
 func Cancelled(err error) bool { return errors.Is(err, errNoSummary) }
 
-// Uncompact undoes the newest summary: models are sent the messages that it replaced, and the prompt cache may still have them. An
-// id names the summary that is meant; empty: the newest. It is possible until somebody says something. It returns the summary,
-// whose end is on disk. Of a summary that was undone, and that is the newest, it is a success. Errors: ErrBusy, ErrCompacting, ErrNotUndoable, and those of the store.
+// Uncompact undoes the newest summary: models get the messages that it replaced, and the prompt cache may still have them. id names the
+// summary to undo; empty: the newest. This is possible until the next prompt. It returns the id of the summary, and the undo is on
+// disk. If id is the newest summary and it was undone already, the call succeeds. Errors: ErrBusy, ErrCompacting, ErrNotUndoable, and those of the
+// store.
 func (a *Agent) Uncompact(ctx context.Context, id session.SummaryID) (session.SummaryID, error) {
 	return ask(ctx, a, func(s *state) (session.SummaryID, error) {
 		newest := s.view.Undoable()

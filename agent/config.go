@@ -34,10 +34,10 @@ var (
 	ErrHeld       = errors.New("prompts are pending, and the queue is held")
 	ErrCompacting = errors.New("earlier turns are being summarised")
 
-	// ErrFinished refuses to continue a session: its last turn was not cut off, a message was added since, or a summary stands in its place.
+	// ErrFinished refuses to continue a session: its last turn was not cut off, a message was added since, or a summary has replaced it.
 	ErrFinished = errors.New("there is no unfinished turn to continue")
 
-	// ErrNotUndoable refuses to undo a summary: there is none, another one is newer, or somebody has said something since.
+	// ErrNotUndoable refuses to undo a summary: there is none, another one is newer, or there was a prompt since.
 	ErrNotUndoable = errors.New("there is no summary that can be undone")
 
 	// ErrNoSummary means that the session has no such summary.
@@ -71,7 +71,7 @@ const maxQueue = 1000
 // maxPinned is how many messages of a session may be pinned: each call sends them all.
 const maxPinned = 100
 
-// Config is what all agents of a daemon share.
+// Config has what all agents of a daemon share.
 type Config struct {
 	Store session.Store
 
@@ -87,7 +87,7 @@ type Config struct {
 	Provider func(id string) provider.Provider
 
 	// Own is for users with keys of their own: how their sessions call a provider, and who pays for that. Its functions are like Provider and
-	// Payer, and own reports whether somebody other than the operator pays. nil: all sessions use Provider and Payer.
+	// Payer, and own reports whether a key of the user or the tenant pays. nil: all sessions use Provider and Payer.
 	Own *OwnKeys
 
 	// Level is the operator's level for all sessions; empty: none. Defaults returns those of a provider. It runs for each turn,
@@ -103,9 +103,9 @@ type Config struct {
 	// Address is the address of a provider, without secrets, because it is stored; nil or empty: not known.
 	Address func(providerID string) string
 
-	// Payer is who pays for a provider's calls as they would be made now, with a name of the account that tells two keys
-	// apart and says nothing about them. Nil, or nil from it: not known. It is called before each call, by several agents in
-	// parallel, and must return soon. key names a key of the provider; empty: its first.
+	// Payer returns who would pay for a provider's call now. Its Account distinguishes two keys, and reveals nothing about them. If Payer
+	// is nil or returns nil, that is not known. It runs before each call, for several agents in parallel, and must return soon. key names
+	// a key of the provider; empty: its first.
 	Payer func(providerID, key string) *session.Payer
 
 	// Fallbacks are called in order if a session's model cannot be called, unless the session has its own.
@@ -114,7 +114,7 @@ type Config struct {
 	// Egress are the labels of a provider, which say where its data goes: see package egress. nil: no provider has any.
 	Egress func(providerID string) []string
 
-	// OnOther is what happens in sessions that do not say when another model answers; empty: a notice.
+	// OnOther says what happens if another model answers, in sessions that have no setting for it; empty: a notice.
 	OnOther provider.OtherModel
 
 	// Simulator is the id of the built-in simulator, whose sessions get a notice; empty: there is none.
@@ -125,7 +125,7 @@ type Config struct {
 	Hosts func(session.Owner, session.Session) []toolhost.Host
 
 	// Rest runs after a session was unloaded: nothing of it runs, and it may be loaded again. Deleted runs after an owner deleted a
-	// session, whether there was one or not. Both may be nil, and must return soon, because somebody waits for their goroutines.
+	// session, whether there was one or not. Both may be nil, and must return soon, because callers wait on their goroutines.
 	Rest, Deleted func(session.Ref)
 
 	// Ended runs after each turn, once the end of the turn is on disk. The agents call it on their goroutines, in parallel. It
@@ -140,11 +140,11 @@ type Config struct {
 	// Learned gets the facts about a model that are in a provider's refusals, such as its window. It follows the rules of Ended.
 	Learned func(session.ModelRef, provider.Learned)
 
-	// Quota is what a user may use in a day and in a month; nil: there is no bound. It runs before each call, and must return soon.
+	// Quota returns how much a user may use in a day and in a month; nil: there is no bound. It runs before each call, and must return soon.
 	Quota func(session.Owner) gate.Quota
 
-	// Stored is how many bytes the sessions of a user may take; 0: any number. nil: no user has a bound. It runs before each request that
-	// stores something, and must return soon.
+	// Stored returns how many bytes the sessions of a user may take; 0: any number. nil: no user has a bound. It runs before each request
+	// that stores something, and must return soon.
 	Stored func(session.Owner) int64
 
 	// CompactAt is the share of a model's window, above which earlier turns are summarised before the next call; 0: only on

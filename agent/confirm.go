@@ -303,7 +303,7 @@ func (s *state) ran(c *toolCall, fault string) {
 		Begun: c.begun, Ended: s.cfg.Now(), Fault: fault})
 }
 
-// OpenTool is a call that runs.
+// OpenTool is a running call.
 type OpenTool struct {
 	feed.ToolStart
 	Output string `json:"output,omitempty"` // the end of its output so far

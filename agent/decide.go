@@ -290,7 +290,7 @@ func (cfg Config) decide(set session.Settings, o session.Override) (choice, erro
 	return cfg.decideFor(set, o, func(m provider.Model) provider.Model { return m })
 }
 
-// ChoiceOf is what a session keeps of the agent that it is made for.
+// ChoiceOf returns the part of an agent that a session keeps when it is created for that agent.
 func ChoiceOf(a registry.Agent) session.AgentChoice {
 	kept := session.AgentChoice{Name: a.Name}
 	if a.Reasoning.Mode == registry.Custom {

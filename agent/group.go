@@ -138,7 +138,7 @@ func (g *Group) tellPostponed(p park.Place) {
 	})
 }
 
-// Parked counts the parked turns that resume or end by themselves. The others need a client.
+// Parked returns the number of parked turns that resume or end automatically. The others need a client.
 func (g *Group) Parked() int { return g.cfg.parks.Timed() }
 
 // recover closes the turns that a crash left open.
@@ -184,7 +184,7 @@ func (cfg Config) openLedger(ctx context.Context) error {
 // Attend says that a person wrote or approved something, in any session.
 func (g *Group) Attend() { g.cfg.gate.Attend() }
 
-// Today is the day to which a call is charged that begins now.
+// Today returns the day that a call counts for if it begins now.
 func (g *Group) Today() session.Day { return g.cfg.gate.Today() }
 
 // Used lists what the model calls of this owner used from one day to another, both included.
@@ -192,7 +192,7 @@ func (o *Sessions) Used(ctx context.Context, from, to session.Day) ([]session.Li
 	return o.group.cfg.Store.Ledger().Lines(ctx, &o.owner, from, to)
 }
 
-// Budgets is what is spent and reserved now, of each limit for all sessions.
+// Budgets returns, for each limit for all sessions, how much of it is spent and reserved now.
 func (g *Group) Budgets() []session.Spending { return g.cfg.gate.Budgets() }
 
 func (cfg Config) recoverOne(ctx context.Context, ref session.Ref) error {
@@ -208,7 +208,7 @@ func (cfg Config) recoverOne(ctx context.Context, ref session.Ref) error {
 	return errors.Join(err, log.Release(context.WithoutCancel(ctx)))
 }
 
-// Config is what the agents of this group share.
+// Config returns what the agents of this group share.
 func (g *Group) Config() Config { return g.cfg }
 
 // Sessions are the sessions of one owner, with their agents. The id of another owner's session is that of no session:
@@ -226,12 +226,12 @@ func (g *Group) For(owner session.Owner) *Sessions {
 
 func (o *Sessions) ref(id session.ID) session.Ref { return session.Ref{Owner: o.owner, ID: id} }
 
-// Get is a session's record, as the store has it.
+// Get returns a session's record from the store.
 func (o *Sessions) Get(ctx context.Context, id session.ID) (session.Session, error) {
 	return o.store.Get(ctx, id)
 }
 
-// List is a page of records as the store has them, and the cursor of the next: see [session.Sessions].
+// List returns a page of records from the store, and the cursor of the next page: see [session.Sessions].
 func (o *Sessions) List(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
 	if q.Cursor, err = o.group.seals.open(o.owner, q.Cursor); err != nil {
 		return nil, "", err
@@ -240,11 +240,11 @@ func (o *Sessions) List(ctx context.Context, q session.Query) (page []session.Se
 	return page, o.group.seals.seal(o.owner, next), err
 }
 
-// SealCursor makes a cursor of this owner's client from a place in what all users share; OpenCursor undoes it. What the cursor is made of says
-// nothing to users. Error: [session.ErrCursor].
+// SealCursor encrypts a position in a list that all users share, as a cursor for this owner's clients. OpenCursor decrypts it. A cursor
+// reveals nothing to users. For the operator, the position is not encrypted. Error of OpenCursor: [session.ErrCursor].
 func (o *Sessions) SealCursor(place string) string { return o.group.seals.seal(o.owner, place) }
 
-// OpenCursor undoes SealCursor.
+// OpenCursor returns the position from which SealCursor made a cursor.
 func (o *Sessions) OpenCursor(cursor string) (string, error) {
 	return o.group.seals.open(o.owner, cursor)
 }
@@ -316,8 +316,8 @@ func (cfg Config) begun(s session.Session) session.Session {
 	return s
 }
 
-// CreateOnce is Create for a stamped request: it makes a session, and keeps what answer makes of its id, if the stamp is
-// new. It returns what the first request with the stamp was answered. Error: session.ErrReused, and those of the store.
+// CreateOnce is Create for a stamped request. If the stamp is new, it creates a session, and stores the answer that answer makes of the
+// session's id. It returns the creation of the first request with the stamp. Errors: session.ErrReused, and those of the store.
 func (o *Sessions) CreateOnce(ctx context.Context, s session.Session, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error) {
 	s = o.group.cfg.begun(s)
 	release, err := o.group.admit(ctx, o.owner, s)
@@ -339,7 +339,8 @@ func (o *Sessions) CreateOnce(ctx context.Context, s session.Session, stamp sess
 	return first, stamp.Repeats(first.Stamp)
 }
 
-// Creation is what the first request with a stamp created, and its answer; ok is false if there was none, or it is long ago.
+// Creation returns the session that the first request with a stamp created, and its answer. ok is false if there was none, or if the
+// store has forgotten it.
 // Error: session.ErrReused, and those of the store.
 func (o *Sessions) Creation(ctx context.Context, stamp session.Stamp) (first session.Creation, ok bool, err error) {
 	first, ok, err = o.store.Creation(ctx, stamp.ID)
@@ -665,9 +666,9 @@ func (o *Sessions) DeleteUnused(ctx context.Context, id session.ID, old func(ses
 	return err == nil && unused, err
 }
 
-// Forget deletes all sessions of the owner, and what else the store keeps of them. It reports the ids of the sessions. The caller sees to it
-// that nobody acts for the owner meanwhile. After an error, some are deleted, and the call can be repeated. Errors: those of the store, and
-// session.ErrOwner for the operator.
+// Forget deletes all sessions of the owner, and all other data that the store has of the owner. It returns the ids of the sessions. The
+// caller must make sure that no client acts for the owner until it returns. After an error, some sessions are deleted, and the call can
+// be repeated. Errors: those of the store, and session.ErrOwner for the operator.
 func (o *Sessions) Forget(ctx context.Context) (gone []session.ID, err error) {
 	g := o.group
 	if o.owner == session.Operator {
@@ -773,10 +774,10 @@ func (o *Sessions) deleted(id session.ID) {
 	}
 }
 
-// TellReadOnly tells the clients of all sessions that the store takes no writes for now. A session that has something to
-// write learns it from the store; one that is only watched, or whose model thinks for long, would not. It returns when all sessions
-// have published it, or when ctx ends. No session waits for another: one may be about to write, and learns of it only when the
-// store has read back what is there.
+// TellReadOnly notifies the clients of all sessions that the store takes no writes for now. A session that has something to
+// write gets the error from the store, but a session that is only watched, or whose model thinks for long, would not notice. It returns
+// when all sessions have published the notice, or when ctx ends. No session waits for another, because one may be blocked in a write until
+// the store has read back its file.
 func (g *Group) TellReadOnly(ctx context.Context) {
 	var telling sync.WaitGroup
 	for _, a := range g.running() {

@@ -14,7 +14,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Prompt is what a user sends.
+// Prompt is a prompt of a user.
 type Prompt struct {
 	Content  provider.Blocks // text and media
 	Override session.Override
@@ -27,7 +27,7 @@ type Prompt struct {
 	NotBefore, Deadline int64
 }
 
-// Receipt says what happens with a prompt that is now on disk.
+// Receipt says how a prompt is handled that is now on disk.
 type Receipt struct {
 	Turn        session.TurnID
 	Message     session.MessageID
@@ -183,7 +183,7 @@ func (s *state) admit(reject bool) (busy bool, err error) {
 	return busy, nil
 }
 
-// Append adds what a user says to the conversation without a model call; the next prompt sends it, in order. It is on disk when Append
+// Append adds a user message to the conversation without a model call; the next prompt sends it, in order. It is on disk when Append
 // returns. If a turn or a compaction runs, or prompts wait, it waits behind them as a prompt does, and its receipt is Enqueued. So
 // nothing is put between the messages of a running turn. It does not continue a held queue: that would start paid work.
 //
@@ -273,11 +273,11 @@ type Continued struct {
 	session.Continuation
 }
 
-// Continue starts a turn that goes on with the last one, if that was interrupted or cancelled, failed, or reached the model's limit.
-// Nobody says anything. The turn has the model and the level that the prompt asked for, else those of the session. It does not wait
-// in the queue, and prompts that wait stay there. Its start is on disk when Continue returns. dry starts nothing.
+// Continue starts a turn that continues the last one, if that was interrupted or cancelled, failed, or reached the model's limit.
+// There is no new prompt. The turn has the model and the level that the earlier prompt requested, otherwise those of the session. It
+// does not wait in the queue, and pending prompts stay there. Its start is on disk when Continue returns. dry starts nothing.
 //
-// A stamp that the session has seen does nothing and gets the answer that the first got. Errors: ErrFinished, ErrBusy, ErrCompacting,
+// A repeated stamp changes nothing and gets the result of the first call. Errors: ErrFinished, ErrBusy, ErrCompacting,
 // session.ErrReused, *provider.LevelError, and those of the store.
 func (a *Agent) Continue(ctx context.Context, stamp *session.Stamp, dry bool) (Continued, error) {
 	return ask(ctx, a, func(s *state) (Continued, error) { return s.resume(stamp, dry) })
@@ -553,8 +553,8 @@ func (s *state) returned() {
 }
 
 // Cancel ends a turn. An empty id means the running turn, or, between turns, the compaction that [Agent.Compact] started. The id of a
-// queued turn takes its prompt out of the queue. Cancel reports whether there was something to end. What the turn has said stays in
-// the log, and its end is on disk on return. Errors: ErrNoTurn for an id that the session never had, and those of the store.
+// queued turn takes its prompt out of the queue. Cancel reports whether there was something to end. The finished blocks of the turn
+// stay in the log, and its end is on disk on return. Errors: ErrNoTurn for an id that the session never had, and those of the store.
 func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
 	return ask(ctx, a, func(s *state) (bool, error) {
 		if id == "" || s.run != nil && s.run.ID == id {
@@ -741,7 +741,7 @@ func (a *Agent) Leave(ctx context.Context, turns []session.TurnID) error {
 	return err
 }
 
-// ToolsMissing tells the session's clients that a host of tools could not be asked, and why.
+// ToolsMissing publishes a notice that a host of tools could not be reached, and why.
 func (a *Agent) ToolsMissing(ctx context.Context, why string) error {
 	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
 		s.tell("", warn(noticeToolsMissing, why))

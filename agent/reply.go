@@ -240,10 +240,10 @@ type Ruling struct {
 }
 
 var (
-	// ErrNoConfirm says that a question is none of this session's.
+	// ErrNoConfirm says that the session has no question with this id.
 	ErrNoConfirm = errors.New("no such question")
 
-	// ErrNoAction says that an answer is none of those that the question has.
+	// ErrNoAction says that the question does not offer this answer.
 	ErrNoAction = errors.New("the question has no such action")
 
 	// ErrNoGrant says that an answer gives a grant or a denial that the question does not have.

@@ -218,7 +218,7 @@ const MaxMetadata = 64 << 10
 // ErrMetadata refuses a change after which the metadata would be too large.
 var ErrMetadata = fmt.Errorf("metadata would be larger than %d bytes", MaxMetadata)
 
-// Change is what a user sets. Absent members stay.
+// Change is a change of settings by a user. Absent members stay the same.
 type Change = session.Setting
 
 // Set stores a change and publishes it. It applies from the next turn: State.Running reports whether a turn runs that keeps its old
@@ -362,7 +362,7 @@ func (s *state) pin(id session.MessageID, on bool) error {
 	return s.record(fact{"", change, feed.SessionUpdate{Pinned: &list}})
 }
 
-// Explanation is what a turn with another model or level would get.
+// Explanation describes a turn with another model or level.
 type Explanation struct {
 	Model    provider.Model
 	Decision provider.Decision
@@ -412,7 +412,7 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 	return e, nil
 }
 
-// Quote is what the next prompt would cost.
+// Quote says what the next prompt would cost.
 type Quote struct {
 	Model     provider.Model
 	Decision  provider.Decision

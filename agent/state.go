@@ -73,7 +73,7 @@ type state struct {
 	failedToKeep bool  // the store failed
 }
 
-// Live is what a session does at the moment, which the store does not know.
+// Live says what a session does at the moment. The store does not know that.
 type Live struct {
 	Status session.Status
 	Needs  watch.Need // of any person; empty: nothing

@@ -256,10 +256,10 @@ func (s *state) publishOutput() {
 	}
 }
 
-// ErrNoCall says that no call of that id waits for a client's result: there never was one, or it has its result.
+// ErrNoCall says that no call with this id waits for a client's result: there never was one, or it has its result.
 var ErrNoCall = errors.New("no call with this id waits for a result")
 
-// ToolResult is a client's answer to a call that clients host. It is on disk when it returns. ErrNoCall.
+// ToolResult stores the result of a call that clients run. It is on disk on return. Errors: ErrNoCall, and those of the store.
 func (a *Agent) ToolResult(ctx context.Context, callID string, content provider.Blocks, failed bool) error {
 	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
 		c := s.hosted(callID)
@@ -272,9 +272,8 @@ func (a *Agent) ToolResult(ctx context.Context, callID string, content provider.
 	return err
 }
 
-// Answer resolves a question about a call. It reports whether this was the answer that counts: the first one is, if it
-// comes in time. ErrNoConfirm for an id that the daemon did not give, ErrNoAction, ErrNoGrant. The verdict is on disk when
-// it returns.
+// Answer resolves a question about a call. It reports whether this answer counts: only the first one that comes in time does.
+// Errors: ErrNoConfirm for an unknown id, ErrNoAction, ErrNoGrant, and those of the store. The verdict is on disk when it returns.
 func (a *Agent) Answer(ctx context.Context, confirm string, r Ruling) (bool, error) {
 	return ask(ctx, a, func(s *state) (bool, error) {
 		c := s.questioned(confirm)

@@ -21,7 +21,7 @@ func (CacheState) Words() []string { return Words(CacheKept, CacheLost, CacheCol
 // CacheUndocumented is the text of [CacheUnknown] for a vendor that does not document its prompt cache.
 const CacheUndocumented = "the vendor does not say what its prompt cache depends on"
 
-// CacheTerms is how a vendor caches the prompt of a request. The zero value says that nothing is known.
+// CacheTerms says how a vendor caches the prompt of a request. The zero value says that nothing is known.
 type CacheTerms struct {
 	Off    bool          // nothing of the prompt is kept
 	Marked bool          // the request marks the part to cache, and a later request that begins with this part reads it; false: the vendor decides
@@ -49,14 +49,14 @@ func (CacheCause) Words() []string {
 	return Words(MissedModel, MissedLevel, MissedTools, MissedSystem, MissedSummary, MissedMessage, MissedExpired, MissedVendor)
 }
 
-// Outline is what a request sends, in pieces, in the order in which prompt caches compare it: tools, system prompt, messages.
+// Outline is the content of a request, in pieces, in the order in which prompt caches compare it: tools, system prompt, messages.
 type Outline struct {
 	Pieces  []Piece
 	Cache   CacheTerms
 	Forgets bool // the vendor leaves out the thinking of earlier turns, though it is sent
 }
 
-// Piece is a part of a prompt that is the same in a later request, or is not.
+// Piece is the unit in which two prompts are compared: a later request has it unchanged, or not.
 type Piece struct {
 	Part   PromptPart // PartTools, PartSystem or PartTurns
 	Role   Role       // of PartTurns
@@ -66,7 +66,7 @@ type Piece struct {
 	Media  int        // images and documents
 }
 
-// Fingerprint is a prompt in a few numbers, by which a later one that begins with it is known.
+// Fingerprint has hashes of a prompt. With it, a later prompt that begins with this one is recognized.
 type Fingerprint struct {
 	Tools    uint64 `json:"tools,omitempty"` // hashes of pieces
 	System   uint64 `json:"system,omitempty"`
@@ -75,7 +75,7 @@ type Fingerprint struct {
 	Left     int    `json:"left,omitempty"` // tokens that the call left in the vendor's cache
 }
 
-// FingerprintOf is that of a prompt with at most so many of its messages. Left is not set.
+// FingerprintOf returns the fingerprint of a prompt with at most so many of its messages. It does not set Left.
 func FingerprintOf(pieces []Piece, messages int) (f Fingerprint) {
 	chain := func(into *uint64, hash uint64) { *into = (*into ^ hash) * 1099511628211 } // as FNV-1a does
 	for _, p := range pieces {
@@ -92,7 +92,7 @@ func FingerprintOf(pieces []Piece, messages int) (f Fingerprint) {
 	return f
 }
 
-// PromptPart says what a part of a prompt is.
+// PromptPart names a part of a prompt.
 type PromptPart string
 
 const (

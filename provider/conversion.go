@@ -26,7 +26,7 @@ type Converter interface {
 // ErrNotKnownYet says that only a call will show what is sent, and how much of earlier thinking.
 var ErrNotKnownYet = errors.New("what becomes of earlier thinking is not known before a call")
 
-// Outliner is a [Provider] that can tell beforehand what it would send. Outline makes no call, changes nothing, and describes what
+// Outliner is a [Provider] that can describe before a call what it would send. Outline makes no call, changes nothing, and describes what
 // Stream would send. It may take milliseconds for a long conversation.
 type Outliner interface {
 	Outline(req *Request) (Outline, error)
@@ -69,7 +69,7 @@ func (c *Conversion) because(why string) {
 	}
 }
 
-// Notices tells of it, unless all is kept.
+// Notices returns the notices about it; none if all is kept.
 func (c Conversion) Notices() []Notice {
 	if c.Dropped == 0 && c.AsText == 0 && c.Media == 0 {
 		return nil

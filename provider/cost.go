@@ -17,8 +17,8 @@ const billion = 1e9
 // mostMoney is the largest amount that MoneyOf makes: up to there JSON is exact.
 const mostMoney = 1 << 52
 
-// MoneyOf is an amount in units of the currency, rounded to a billionth of it. What is no number, or below zero, is
-// nothing.
+// MoneyOf returns an amount in units of the currency, rounded to a billionth of it. For a negative number or NaN it returns
+// 0.
 func MoneyOf(units float64) Money {
 	if !(units > 0) {
 		return 0
@@ -26,7 +26,7 @@ func MoneyOf(units float64) Money {
 	return Money(min(math.Round(units*billion), mostMoney))
 }
 
-// Units is the amount in units of the currency.
+// Units returns the amount in units of the currency.
 func (m Money) Units() float64 { return float64(m) / billion }
 
 // MarshalJSON writes units.
@@ -42,7 +42,7 @@ func (m *Money) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Cost is what calls cost at the prices of the time when they were made.
+// Cost is the cost of calls, at the prices of the time when they were made.
 type Cost struct {
 	Amount   Money  `json:"amount"`
 	Currency string `json:"currency"`          // USD

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind is what a failure means to a client: a stable word, `data.kind` in the protocol.
+// Kind says what kind of failure it is, for clients: a stable word, `data.kind` in the protocol.
 type Kind string
 
 const (
@@ -30,7 +30,7 @@ func (Kind) Words() []string {
 		KindStalled, KindEmpty, KindOther, KindEgress)
 }
 
-// Hint is the vendor's own word on trying again.
+// Hint says whether the vendor asks for a retry, or against one.
 type Hint string
 
 const (
@@ -81,8 +81,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Passing reports whether the same call may go well a moment later, as far as its status tells. That of an error inside
-// an answer is the one that it would have come with; where no answer came, or one broke off, no status speaks against it.
+// Passing reports whether the same call may succeed a moment later, judged by its status. An error inside an answer has the status
+// that it would have had as a response. If no answer came, or it broke off, the status is 0 or below 300, and Passing returns true.
 func (e *Error) Passing() bool {
 	switch e.Status {
 	case 408, 409, 429, 500, 502, 503, 504, 529:

@@ -33,7 +33,7 @@ type End struct {
 	Block Block
 }
 
-// NoticeKind is a stable word, one of native.md's kinds of notice or a word of the adapter contract below.
+// NoticeKind is a stable word: one of the kinds of notice in protocol.md, or a word of the adapter contract below.
 type NoticeKind string
 
 const (

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Lister is a [Provider] that can tell which models its host has. In their rows members that the host does not tell are
-// zero, but Tools, which is false only where the host says so; a Thinking without Control says nothing about thinking.
+// Lister is a [Provider] that can list the models of its host. Members that the host does not state are zero in their rows, except
+// Tools, which is false only if the host says so. A Thinking without Control says nothing about thinking.
 // The error is an [*Error], [ErrNoList], or ctx's cause.
 type Lister interface {
 	Models(ctx context.Context) ([]Model, error)
 }
 
-// ErrNoList is the error of a host that has no list of models, or one that says nothing about what they can do.
+// ErrNoList is the error for a host that has no list of models, or whose list says nothing about what they can do.
 var ErrNoList = errors.New("the host does not tell what its models can do")
 
-// Tokens is a number of tokens that a vendor or a table states, without what cannot be meant: it is not negative and at most 2^40.
+// Tokens returns a number of tokens that a vendor or a table states, limited to plausible values: 0 to 2^40.
 func Tokens(n int64) int { return int(min(max(n, 0), 1<<40)) }
 
 // Today is the date for [Model.AsOf].

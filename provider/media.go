@@ -10,7 +10,7 @@ import (
 	"github.com/thinkd/thinkd/provider/mediatype"
 )
 
-// Kind is what a medium is in the words of [Model.Input]: text, image, pdf, audio, video; empty for anything else.
+// Kind returns the kind of a medium, in the words of [Model.Input]: text, image, pdf, audio, video; empty for anything else.
 func (b Media) Kind() string {
 	kind, _, _ := strings.Cut(b.Type, "/")
 	switch {
@@ -24,10 +24,10 @@ func (b Media) Kind() string {
 	return ""
 }
 
-// Bytes is the size of the data, wherever that is.
+// Bytes returns the size of the data, also if it is stored elsewhere.
 func (b Media) Bytes() int { return max(len(b.Data), b.Size) }
 
-// Encoded is the size of the data as base64, which is how requests have it.
+// Encoded returns the size of the data as base64, the form that requests have.
 func (b Media) Encoded() int { return base64.StdEncoding.EncodedLen(b.Bytes()) }
 
 // MapMedia returns the list with what f returns in place of each medium, also in results of tools. f is not asked about other blocks,
@@ -67,7 +67,7 @@ func (bs Blocks) EachMedia(f func(Media)) {
 	}
 }
 
-// Tokens is how many tokens a medium takes, by the vendor's rule. It is not ok if the rule or the size is not known.
+// Tokens returns how many tokens a medium takes, by the vendor's rule. ok is false if the rule or the size is not known.
 func (l *MediaLimits) Tokens(b Media) (tokens int, ok bool) {
 	rule := l.Of(b.Kind()).Tokens
 	switch b.Kind() {
@@ -79,7 +79,7 @@ func (l *MediaLimits) Tokens(b Media) (tokens int, ok bool) {
 	return 0, false
 }
 
-// A MediaTaker is a [Provider] that says for which media its API has a form.
+// A MediaTaker is a [Provider] that reports which kinds of media its API has a form for.
 type MediaTaker interface {
 	// TakesMedia lists the kinds and the MIME types of media other than text for which the API has a form in what a user says, whatever
 	// the model's row says about the model. It is pure and makes no call. It is not ok if only a call would show it.

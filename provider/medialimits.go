@@ -48,7 +48,7 @@ type TokenRule struct {
 	Second float64 `json:"per_second,omitempty"` // of a sound
 }
 
-// Of are the limits of a kind; zero: none are known.
+// Of returns the limits of a kind; zero: none are known.
 func (l *MediaLimits) Of(kind string) KindLimits {
 	if l == nil {
 		return KindLimits{}
@@ -64,7 +64,7 @@ func (l *MediaLimits) Of(kind string) KindLimits {
 	return KindLimits{}
 }
 
-// Total is how many bytes all media of a request may have as base64; 0: not known.
+// Total returns how many bytes all media of a request may have as base64; 0: not known.
 func (l *MediaLimits) Total() int {
 	if l == nil {
 		return 0
@@ -72,7 +72,7 @@ func (l *MediaLimits) Total() int {
 	return l.Bytes
 }
 
-// SideOf is the longest side of an image in a request with so many images; 0: not known.
+// SideOf returns the longest side that an image may have in a request with so many images; 0: not known.
 func (k KindLimits) SideOf(images int) int {
 	if k.Many > 0 && images > k.Many && k.ManySide > 0 {
 		return k.ManySide

@@ -394,7 +394,7 @@ func UnmarshalBlock(data []byte) (Block, error) {
 	return w.block()
 }
 
-// KindOf is the block's word in JSON.
+// KindOf returns the block's word in JSON.
 func KindOf(b Block) BlockKind { return b.kind() }
 
 // StateOf is the vendor's data of a block, zero if it has none.
@@ -427,7 +427,7 @@ func Blank(text string) bool {
 	return true
 }
 
-// WithoutState is the block as people may see it.
+// WithoutState returns the block without its State, as people may see it.
 func WithoutState(b Block) Block {
 	switch b := b.(type) {
 	case Text:

@@ -52,7 +52,7 @@ func (l Level) Rank() int {
 	return slices.Index(levels, l)
 }
 
-// LevelError refuses a level and lists what would have been taken.
+// LevelError refuses a level and lists the levels that the model has.
 type LevelError struct {
 	Level     Level
 	Model     string // empty: the word is none of the vocabulary
@@ -149,7 +149,7 @@ func (e *StorageError) Error() string {
 	return fmt.Sprintf("model %s cannot be used with %q; with it a session can have: %s", e.Model, e.Storage, strings.Join(list, ", "))
 }
 
-// ControlKind is how a model's thinking is controlled.
+// ControlKind says how a model's thinking is controlled.
 type ControlKind string
 
 const (
@@ -165,7 +165,7 @@ func (ControlKind) Words() []string {
 	return Words(ControlEffort, ControlBudget, ControlToggle, ControlAlways, ControlNone)
 }
 
-// OffForm is what switches thinking off on a model.
+// OffForm says how thinking is switched off on a model.
 type OffForm string
 
 const (
@@ -175,7 +175,7 @@ const (
 	OffUnknown OffForm = "untold"   // of a [Lister] alone: the host does not say
 )
 
-// Capability is what a model's row says about thinking.
+// Capability has the facts of a model's row about thinking.
 type Capability struct {
 	Control ControlKind `json:"control"`
 	Levels  []Level     `json:"levels"`            // ascending; off among them where the model can be off
@@ -198,7 +198,7 @@ func (c Capability) CanDisable() bool { return c.Off != OffNever }
 // Thinks reports whether the model thinks at all.
 func (c Capability) Thinks() bool { return c.Control != ControlNone && c.Control != "" }
 
-// OnByDefault reports whether the model thinks when nothing is said.
+// OnByDefault reports whether the model thinks when a request has no parameter for thinking.
 func (c Capability) OnByDefault() bool { return c.Thinks() && c.Default != Off }
 
 // SamplingRule says when temperature, top_p and top_k are refused.
@@ -210,7 +210,7 @@ const (
 	SamplingNotInThinking SamplingRule = "not_in_thinking" // refused while thinking is on
 )
 
-// PrefillRule says when a conversation may end with the beginning of the answer, which the model then goes on with.
+// PrefillRule says when a conversation may end with the beginning of the answer, which the model then continues.
 type PrefillRule string
 
 const (
@@ -218,7 +218,7 @@ const (
 	PrefillNotInThinking PrefillRule = "not_in_thinking" // taken while thinking is off
 )
 
-// Model is a row: what is known about a model at a provider.
+// Model is a row of the catalog: the known facts about a model at a provider.
 type Model struct {
 	Provider  string          `json:"provider"` // the configured provider's id
 	ID        string          `json:"id"`       // as the vendor's API takes it
@@ -246,7 +246,7 @@ type Model struct {
 	AsOf      string          `json:"as_of,omitempty"` // YYYY-MM-DD
 }
 
-// Facts say for each group of a row's members who states it. The zero Fact is of a group that nobody states.
+// Facts name the source of each group of a row's members. A group without a source has the zero Fact.
 type Facts struct {
 	Levels    Fact `json:"levels,omitzero"`    // the control, the levels and their budgets
 	Default   Fact `json:"default,omitzero"`   // the level that holds where nobody names one
@@ -264,7 +264,7 @@ type Fact struct {
 	AsOf   string    `json:"as_of,omitempty"` // YYYY-MM-DD; empty: as of now
 }
 
-// FactState says how sure a statement is.
+// FactState says how certain a statement is.
 type FactState string
 
 const (
@@ -288,7 +288,7 @@ func (f *Facts) Each(visit func(name string, fact *Fact)) {
 	visit("lifecycle", &f.Lifecycle)
 }
 
-// Learned is what the refusals of a host say about a model. Zero members say nothing.
+// Learned has the facts about a model that the refusals of a host state. A zero member means that none did.
 type Learned struct {
 	Levels    []Level `json:"levels,omitempty"`            // those that it takes, in ascending order
 	Window    int     `json:"context_window,omitempty"`    // tokens, at most
@@ -296,7 +296,7 @@ type Learned struct {
 	Retired   bool    `json:"retired,omitempty"`           // it is no longer served
 }
 
-// Lifecycle is where a model is between its release and its end.
+// Lifecycle says in which state between release and retirement a model is.
 type Lifecycle struct {
 	State      LifecycleState `json:"state"`
 	Retires    string         `json:"retires,omitempty"`     // the day from which it is not served, YYYY-MM-DD
@@ -328,10 +328,10 @@ func (l Lifecycle) Succession() string {
 	return "Its successor is " + l.ReplacedBy + "."
 }
 
-// Rules is the id of the model whose rules apply.
+// Rules returns the id of the model whose rules apply.
 func (m Model) Rules() string { return cmp.Or(m.As, m.ID) }
 
-// Ref is the model's name in the protocol: provider/id.
+// Ref returns the model's name in the protocol: provider/id.
 func (m Model) Ref() string { return m.Provider + "/" + m.ID }
 
 // RowSource says who stated a row.
@@ -369,7 +369,7 @@ func (Reason) Words() []string {
 	return Words(AsRequested, LevelNotSupported, OffNotSupported, OffUpFrontOnly, NoThinking, UnknownModel, ModelDefault)
 }
 
-// Decision is what was decided about thinking before a call, and why: `reasoning` in the protocol.
+// Decision is the decision on thinking before a call, with its reason: `reasoning` in the protocol.
 type Decision struct {
 	Source              Source          `json:"source"`
 	Requested           Level           `json:"requested_effort"`
@@ -384,7 +384,7 @@ type Decision struct {
 	Control Control `json:"-"` // the same for the adapter
 }
 
-// LogValue is the whole decision, as clients get it.
+// LogValue returns the whole decision, as clients get it.
 func (d Decision) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("source", string(d.Source)),
@@ -399,7 +399,7 @@ func (d Decision) LogValue() slog.Value {
 	)
 }
 
-// Mode is what an adapter does about thinking.
+// Mode says what a request tells the model about thinking.
 type Mode string
 
 const (
@@ -410,7 +410,7 @@ const (
 	ModeBudget Mode = "budget" // on, with Budget tokens, and the word in Effort if that is set
 )
 
-// Control is a Decision in the words of an adapter.
+// Control is the part of a Decision that an adapter turns into parameters of its API.
 type Control struct {
 	Mode    Mode
 	Effort  Level
@@ -427,9 +427,9 @@ func (c Control) Thinking() bool {
 // and what a model was trained for seldom fits into memory (docs: context-length).
 const ollamaWindow = 65_536
 
-// OllamaWindow is the one number for the window of a model of Ollama's: what its server is asked for, and what the
-// conversation has to fit into. asked is that of the provider's configuration; 0: none. It is 0 for models of the cloud,
-// which always have all of theirs.
+// OllamaWindow returns the context window of a model of Ollama, in tokens. Requests ask the server for it, and the conversation has to
+// fit into it. asked is the window in the provider's configuration; 0: none. The result is 0 for models of the cloud, which always have
+// their full window.
 func OllamaWindow(row Model, asked int) int {
 	switch {
 	case strings.HasSuffix(row.ID, ":cloud"), strings.HasSuffix(row.ID, "-cloud"):

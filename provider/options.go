@@ -42,10 +42,10 @@ type OutputSchema struct {
 	Strict *bool           `json:"strict,omitempty"` // the vendor enforces the schema; nil: true
 }
 
-// IsStrict reports whether the vendor is to enforce the schema.
+// IsStrict reports whether the vendor should enforce the schema.
 func (s OutputSchema) IsStrict() bool { return s.Strict == nil || *s.Strict }
 
-// Named is the name of the schema.
+// Named returns the name of the schema, or the default name.
 func (s OutputSchema) Named() string { return cmp.Or(s.Name, "answer") }
 
 // Output is the form of the answer.
@@ -117,7 +117,7 @@ const (
 // Words lists all tiers.
 func (ServiceTier) Words() []string { return Words(TierAuto, TierStandard, TierFlex, TierPriority) }
 
-// CacheTime is how long a vendor keeps what a request marks for its prompt cache, where marks are wanted.
+// CacheTime says how long a vendor keeps what a request marks for its prompt cache, where marks are wanted.
 type CacheTime string
 
 const (
@@ -140,7 +140,7 @@ func ParseCacheTime(word string) (CacheTime, error) {
 // IsZero reports whether nothing is asked for.
 func (o Options) IsZero() bool { return reflect.ValueOf(o).IsZero() }
 
-// Or is what the nil pointer stands for: nothing is asked for.
+// Or returns the options; the zero Options for a nil pointer.
 func (o *Options) Or() Options {
 	if o == nil {
 		return Options{}
@@ -148,7 +148,7 @@ func (o *Options) Or() Options {
 	return *o
 }
 
-// Plain is o without the members of a schema that are set to their default. Two Options ask for the same if they are equal after Plain.
+// Plain returns o without the members of a schema that are set to their default. Two Options ask for the same if they are equal after Plain.
 func (o Options) Plain() Options {
 	if o.Schema != nil {
 		plain := OutputSchema{Schema: o.Schema.Schema}
@@ -192,8 +192,8 @@ func (o Options) Each(visit func(name string, value json.RawMessage)) {
 	}
 }
 
-// Under adds to o what below asks for in addition, and reports the names of what it added. The form of an answer is one question: a
-// schema below does not count if o states an output, nor the other way round.
+// Under adds to o the options that only below has, and returns their names. A schema and an output belong together: if o has either of
+// them, those of below do not count.
 func (o Options) Under(below Options) (_ Options, added []string) {
 	if o.Schema != nil || o.Output != "" {
 		below.Schema, below.Output = nil, ""
@@ -244,7 +244,7 @@ const (
 // Words lists all states.
 func (OptionState) Words() []string { return Words(OptionSent, OptionAdjusted, OptionRefused) }
 
-// OptionOutcome is what was decided about one option, and why.
+// OptionOutcome is the decision on one option, with its reason.
 type OptionOutcome struct {
 	Option    string          `json:"option"`
 	State     OptionState     `json:"state"`
@@ -254,7 +254,7 @@ type OptionOutcome struct {
 	Why       string          `json:"why,omitempty"`       // for people; empty if it is sent as requested
 }
 
-// OutputForm is how a call asks for structured output.
+// OutputForm says how a call asks for structured output.
 type OutputForm string
 
 const (
@@ -265,7 +265,7 @@ const (
 // Words lists both forms.
 func (OutputForm) Words() []string { return Words(OutputNative, OutputTool) }
 
-// OptionDecision is what was decided about the options of a call. The zero value is for a call without options.
+// OptionDecision is the decision on the options of a call. The zero value is for a call without options.
 type OptionDecision struct {
 	Outcomes []OptionOutcome `json:"options"`
 	Form     OutputForm      `json:"output_form,omitempty"` // empty: no structured output is asked for

@@ -19,14 +19,14 @@ type Rates struct {
 	CacheWriteLong float64 `json:"cache_write_1h,omitempty"` // input that was written to it for an hour
 }
 
-// Agree reports whether rates that another source states are the same. A source may state less: its 0 for the cache says nothing.
+// Agree reports whether another source states the same rates. A source may state fewer rates: its 0 for the cache counts as not stated.
 func (r Rates) Agree(stated Rates) bool {
 	same := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6+math.Abs(b)*1e-3 }
 	return same(r.Input, stated.Input) && same(r.Output, stated.Output) &&
 		(stated.CachedInput == 0 || same(r.CachedInput, stated.CachedInput)) && (stated.CacheWrite == 0 || same(r.CacheWrite, stated.CacheWrite))
 }
 
-// Price is what a model costs as its vendor charges: the rates of a request follow from its prompt (Tiers), the day
+// Price says what a model costs, by the rules of its vendor: the rates of a request follow from its prompt (Tiers), the day
 // (Changes) and the hour (Peak).
 type Price struct {
 	Rates
@@ -77,7 +77,7 @@ func (h *PeakHours) in(at time.Time) bool {
 	return false
 }
 
-// Times returns the price with all rates multiplied, such as that of a place where a vendor takes more. What searches cost stays.
+// Times returns the price with all rates multiplied, for example for a region where a vendor charges more. The price of searches stays the same.
 func (p Price) Times(factor float64) *Price {
 	multiply := func(r Rates) Rates {
 		for _, rate := range r.all() {
@@ -99,7 +99,7 @@ func (p Price) Times(factor float64) *Price {
 	return &p
 }
 
-// At has the rates of a request with a prompt of that many tokens at a moment.
+// At returns the rates of a request with a prompt of that many tokens at a moment.
 func (p Price) At(prompt int, at time.Time) Rates {
 	rates, tiers, today := p.Rates, p.Tiers, at.UTC().Format(time.DateOnly)
 	for _, change := range p.Changes {
@@ -127,9 +127,8 @@ func (r *Rates) all() []*float64 {
 // usualTiers are vendors' words for the service that the rates are of.
 var usualTiers = []string{"", "default", "standard", "auto", "on_demand"}
 
-// Cost is what one call costs that used u at that moment. It is nil where the price is not known: where p is nil, or the
-// call was served in a way that p has no factor for. Tokens of a kind whose price is not known are left out, and the cost
-// is partial.
+// Cost returns the cost of one call with the usage u at that moment. It is nil if the price is not known: p is nil, or p has no factor
+// for the way in which the call was served. Tokens of a kind whose price is not known are left out, and then the cost is partial.
 func (p *Price) Cost(u Usage, at time.Time) *Cost {
 	if p == nil {
 		return nil

@@ -93,9 +93,9 @@ func (r *Request) OutputLimit() int {
 	return min(row, MostOutput)
 }
 
-// Initiator is who made the request: `user` if the last message has something that a person said, else `agent`. What a
-// tool returned, images among it, an answer that goes on, and a summary are the agent's own. Copilot bills what a person
-// made as a premium request.
+// Initiator says who caused the request: `user` if the last message has content from a person, otherwise `agent`. Results of tools,
+// with their images, the continuation of an answer, and a summary are the agent's own. Copilot bills requests that a person caused as
+// premium requests.
 func (r *Request) Initiator() string {
 	if len(r.Messages) == 0 {
 		return "user"
@@ -136,7 +136,7 @@ type OptionsWirer interface {
 	OptionsWire(req *Request) (json.RawMessage, error)
 }
 
-// OptionsWireOf asks p, if it is an OptionsWirer; else it returns nil.
+// OptionsWireOf asks p if it is an OptionsWirer; otherwise it returns nil.
 func OptionsWireOf(p Provider, req *Request) (json.RawMessage, error) {
 	if w, ok := p.(OptionsWirer); ok {
 		return w.OptionsWire(req)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// OtherModel is what happens when another model answers than the one that was asked for.
+// OtherModel says what happens if the model that answers is not the requested one.
 type OtherModel string
 
 const (
@@ -24,7 +24,7 @@ func ParseOtherModel(word string) (OtherModel, error) {
 	return "", fmt.Errorf("unknown value %q of on_other_model; known: %s", word, strings.Join(OtherModel("").Words(), ", "))
 }
 
-// Payer is who pays for the calls to a provider. It says nothing of a key, not even its last characters.
+// Payer says who pays for the calls to a provider. It contains no part of a key, not even its last characters.
 type Payer struct {
 	Kind PayerKind `json:"kind"`
 	Name string    `json:"name"` // for people: the plan, the variable or the store of the key, or the local server

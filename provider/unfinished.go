@@ -102,7 +102,7 @@ func (u Unfinished) ledToItem(i int) bool {
 	return false
 }
 
-// Said is how many blocks of an answer go back if nothing follows it: those up to the last one that says something.
+// Said returns how many blocks of an answer go back if nothing follows it: those up to the last one with content.
 func Said(blocks Blocks) int {
 	for n := len(blocks); n > 0; n-- {
 		switch b := blocks[n-1].(type) {

@@ -64,7 +64,7 @@ func (u Usage) Size() int {
 	return sent.Input + sent.Output
 }
 
-// Context is how full the model's window is after a call.
+// Context says how full the model's window is after a call.
 type Context struct {
 	Used   int `json:"used"`
 	Window int `json:"window"` // 0: not known

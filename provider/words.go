@@ -6,7 +6,7 @@ import "slices"
 // types of its clients come from that list.
 type Worded interface{ Words() []string }
 
-// Words is a list of words as text, for the method of that name.
+// Words returns a list of words as text, for the method of that name.
 func Words[T ~string](list ...T) []string {
 	text := make([]string, len(list))
 	for i, word := range list {

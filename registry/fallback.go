@@ -15,7 +15,7 @@ type FallbackModel struct {
 	Key   string         `json:"key,omitempty" toml:"key"`                       // the name of a key of the provider; empty: its first
 }
 
-// MaxFallbacks is how many fallbacks a session may have.
+// MaxFallbacks is the largest number of fallbacks of a session.
 const MaxFallbacks = 10
 
 // CheckFallbacks returns what is wrong with a list, except for its models. Errors are *[OverrideError], whose field begins with the

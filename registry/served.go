@@ -9,7 +9,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Service is which model answered a call.
+// Service says which model answered a call.
 type Service struct {
 	Other bool           // another model answered than the one that was asked for
 	Row   provider.Model // of the model that answered, for its price; Known false: no row has it

@@ -56,17 +56,17 @@ type Config struct {
 	Login func(ctx context.Context, provider string, show func(LoginPrompt)) error
 }
 
-// LoginPrompt is what a person needs to log in.
+// LoginPrompt has what a person needs for a login.
 type LoginPrompt struct {
 	URL     string
 	Code    string // to be typed in there; empty: nothing is
 	Expires time.Duration
 }
 
-// Local is what the daemon tells and does for commands of the same user, who come over the unix socket. No other
-// connection has these methods, and rpc.discover does not tell of them: they may change with each version.
+// Local has the daemon's private methods, for commands of the same user over the unix socket. No other
+// connection has them, and rpc.discover does not list them: they may change with each version.
 type Local struct {
-	// Status is what the daemon is at the moment.
+	// Status returns the state of the daemon at the moment.
 	Status func(ctx context.Context) (door.Status, error)
 
 	// Config describes the config in effect. Commands ask for it where Inputs differ.
@@ -124,13 +124,13 @@ type Server struct {
 	out     wire.Encoder
 }
 
-// Editors is the server of the clients that speak the Agent Client Protocol.
+// Editors returns the server of the clients that speak the Agent Client Protocol.
 func (s *Server) Editors() *acp.Server { return s.editors }
 
-// EditorMessageBytes is how large a message of an editor may be, in bytes.
+// EditorMessageBytes returns the largest size of an editor's message, in bytes.
 func (s *Server) EditorMessageBytes() int { return s.editors.MessageBytes() }
 
-// MessageBytes is how large a message may be, in bytes.
+// MessageBytes returns the largest size of a message, in bytes.
 func (s *Server) MessageBytes() int { return s.config.MessageBytes }
 
 // client is a connection that speaks the native protocol, or did so before it became an editor.

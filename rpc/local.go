@@ -91,7 +91,7 @@ func listen(_ context.Context, c *client, p door.ListenParams) (door.ListenResul
 	return door.ListenResult{URL: url}, nil
 }
 
-// NewStoreReport is a report for the wire.
+// NewStoreReport returns a report in the form for the wire.
 func NewStoreReport(r session.Report) door.StoreReport {
 	w := door.StoreReport{Sessions: r.Sessions, Entries: r.Entries, Size: r.Size, Free: r.Free, Damaged: []door.StoreDamage{}}
 	for _, d := range r.Damaged {

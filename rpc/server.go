@@ -48,7 +48,7 @@ func sharerOf(c Config) dispatch.Sharer {
 	return c.Shares
 }
 
-// Document is what rpc.discover answers in a daemon of this build: an OpenRPC document. version is the program's.
+// Document returns the OpenRPC document that rpc.discover returns in a daemon of this build. version is the program's.
 func Document(version string) ([]byte, error) { return describe(nativeMethods(), version) }
 
 // native is the protocol of a connection that did not ask for another.
@@ -61,16 +61,16 @@ func (s *Server) newClient(ctx context.Context, p method.Principal, f conn.Frame
 	return c
 }
 
-// Serve is one life of a client. It returns nil at the end of the client's input, the cause when ctx has ended, the
-// error of a read or write that failed (a client that hangs up while it is written to), or why we ended the connection.
-// Then nothing of the connection is left running. What waits when the end comes has five seconds to be written.
+// Serve serves one connection until its end. It returns nil at the end of the client's input, and the cause when ctx has ended. It
+// returns the error of a failed read or write (for example if a client hangs up), or the reason why we ended the connection.
+// Then nothing of the connection is left running. Messages that are queued at the end have five seconds to be written.
 //
 // Closing the pipe must end a Read and a Write under way; Serve closes it.
 func (s *Server) Serve(ctx context.Context, pipe io.ReadWriteCloser) error {
 	return s.newClient(ctx, method.Operator(), conn.NewByteFrames(pipe, s.MessageBytes())).Serve()
 }
 
-// ServeFrames is [Server.Serve] for frames of the principal of a lease. A message of them has at most [Server.MessageBytes].
+// ServeFrames is like [Server.Serve], for frames of the principal of a lease. The frames limit a message to [Server.MessageBytes].
 func (s *Server) ServeFrames(ctx context.Context, l *auth.Lease, f conn.Frames) error {
 	return s.leased(ctx, l, f).Serve()
 }
