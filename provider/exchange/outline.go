@@ -3,7 +3,6 @@ package exchange
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 	"slices"
 	"strings"
 
@@ -25,20 +24,21 @@ type Prompt struct {
 func (p Prompt) outline(body []byte) provider.Outline {
 	root := gjson.ParseBytes(body)
 	pieces, turns := []provider.Piece{}, false
+	var m meter // one for all pieces, so that they share its memory
 	for _, front := range []struct {
 		part   provider.PromptPart
 		member string
 	}{{provider.PartTools, p.Tools}, {provider.PartSystem, p.System}} {
 		if v := root.Get(front.member); front.member != "" && v.Exists() {
-			pieces = append(pieces, pieceOf(front.part, "", v))
+			pieces = append(pieces, m.pieceOf(front.part, "", v))
 		}
 	}
-	root.Get(p.List).ForEach(func(_, m gjson.Result) bool {
-		word := m.Get("role").Str
+	root.Get(p.List).ForEach(func(_, v gjson.Result) bool {
+		word := v.Get("role").Str
 		if turns = turns || word != "system" && word != "developer"; turns {
-			pieces = append(pieces, pieceOf(provider.PartTurns, speaker(word, m.Get("type").Str), m))
+			pieces = append(pieces, m.pieceOf(provider.PartTurns, speaker(word, v.Get("type").Str), v))
 		} else {
-			pieces = append(pieces, pieceOf(provider.PartSystem, "", m))
+			pieces = append(pieces, m.pieceOf(provider.PartSystem, "", v))
 		}
 		return true
 	})
@@ -62,17 +62,18 @@ var marks = []string{"cache_control", "prompt_cache_breakpoint", "cachePoint"}
 // seals are members with data that only the vendor can read.
 var seals = []string{"signature", "encrypted_content", "thoughtSignature", "thought_signature", "reasoning_opaque", "redactedContent"}
 
-func pieceOf(part provider.PromptPart, role provider.Role, v gjson.Result) provider.Piece {
-	m := meter{digest: sha256.New(), piece: provider.Piece{Part: part, Role: role}}
+func (m *meter) pieceOf(part provider.PromptPart, role provider.Role, v gjson.Result) provider.Piece {
+	m.hashed, m.piece = m.hashed[:0], provider.Piece{Part: part, Role: role}
 	m.read("", "", v)
-	m.piece.Hash = binary.BigEndian.Uint64(m.digest.Sum(nil))
+	sum := sha256.Sum256(m.hashed)
+	m.piece.Hash = binary.BigEndian.Uint64(sum[:])
 	return m.piece
 }
 
 // meter reads a JSON value, and counts what it has.
 type meter struct {
-	digest hash.Hash
 	piece  provider.Piece
+	hashed []byte // what the hash of the piece is made of
 }
 
 // read takes in a value: key is the name of its member, and kind the type that its object names.
@@ -114,7 +115,7 @@ func (m *meter) read(key, kind string, v gjson.Result) {
 	}
 }
 
-func (m *meter) write(text string) { m.digest.Write([]byte(text)) }
+func (m *meter) write(text string) { m.hashed = append(m.hashed, text...) }
 
 // isMedia reports whether a string has the data of an image or a document.
 func isMedia(key, kind, raw string) bool {
