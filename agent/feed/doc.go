@@ -13,7 +13,7 @@
 //     to Seq;
 //   - a subscriber gets every update in order, or [Stale] when it read too slowly;
 //   - publishing never waits, so no subscriber delays the session or another subscriber;
-//   - what waits for one subscriber, and what is remembered, have bounds in updates and in bytes;
+//   - the queue of each subscriber and the memory of a feed are bounded, in updates and in bytes;
 //   - an Update is shared by all subscribers and never changes.
 //
 // A Feed belongs to the goroutine of its session. A Subscription is read by one goroutine, and every goroutine may close it.

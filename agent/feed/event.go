@@ -37,7 +37,7 @@ type (
 
 		Instead string `json:"instead_of,omitempty"` // provider/id of the first choice, if the session stays with one of its fallbacks
 	}
-	// FellBack says that the turn goes on with another model or key. It comes before the answer of that model.
+	// FellBack says that the turn continues with another model or key. It comes before the answer of that model.
 	FellBack struct {
 		From        Model            `json:"from"`
 		To          Model            `json:"to"`
@@ -172,14 +172,15 @@ type (
 	}
 	TurnResumed struct{ session.TurnResumed }
 
-	// TurnEnd of a prompt that another turn took in has the Into and the reason of that turn, and nothing else: the end of Into came before.
+	// TurnEnd ends a turn. If another turn included the prompt, it has Into and that turn's reason, and nothing else. The end of Into came
+	// before it.
 	TurnEnd struct {
 		session.TurnEnd
 		Into session.TurnID `json:"into,omitempty"`
 	}
 )
 
-// NewTurnParked is what clients see of a parked turn.
+// NewTurnParked returns what clients see of a parked turn.
 func NewTurnParked(p session.TurnParked) TurnParked {
 	return TurnParked{p.Why, p.Since, p.Until, p.Resumes, p.Error, p.Spending}
 }
@@ -197,7 +198,7 @@ func NewFellBack(s session.Switch) FellBack {
 	return e
 }
 
-// SwitchReason is why a turn goes on with another model: the kind of error of the failed call, or Returned.
+// SwitchReason says why a turn continues with another model: the kind of error of the failed call, or Returned.
 type SwitchReason string
 
 // Returned says that the session goes back to its first choice as a turn begins.
@@ -216,7 +217,7 @@ type Thoughts struct {
 	Media int `json:"media_left_out,omitempty"` // images and other media in whose place a sentence stands
 }
 
-// NewThoughts is what clients see of a conversion.
+// NewThoughts returns what clients see of a conversion.
 func NewThoughts(c provider.Conversion) *Thoughts {
 	return &Thoughts{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...), c.Media}
 }
@@ -256,7 +257,7 @@ func Events() []Event {
 		SessionUpdate{}, QueueUpdate{}, FellBack{}, TurnParked{}, TurnResumed{}, TurnEnd{}, SummaryStored{}, SummaryUndone{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Plan{}, Confirm{}, ConfirmResolved{}}
 }
 
-// ServerStatus is how far the call of a vendor's tool is.
+// ServerStatus is the state of the call of a vendor's tool.
 type ServerStatus string
 
 const (
@@ -268,7 +269,7 @@ const (
 // Words lists all of them.
 func (ServerStatus) Words() []string { return provider.Words(ServerRunning, ServerDone, ServerFailed) }
 
-// NewServerTool is what clients see of a block.
+// NewServerTool returns what clients see of a block.
 func NewServerTool(id session.MessageID, number int, b provider.ServerTool) ServerTool {
 	e := ServerTool{Message: id, Block: number, CallID: b.ID, Name: b.Name, Status: ServerRunning, Arguments: b.Input, Text: b.Text, Sources: b.Sources}
 	switch {
@@ -294,7 +295,7 @@ type Served struct {
 	Other bool   `json:"substituted,omitempty"` // it is another model than the one that was asked for
 }
 
-// NewServed is what clients see of a record, nil if it says nothing.
+// NewServed returns what clients see of a record, nil if the record names no model.
 func NewServed(by *session.Served) *Served {
 	if by == nil || by.Model == "" && by.Host == "" {
 		return nil
@@ -302,7 +303,7 @@ func NewServed(by *session.Served) *Served {
 	return &Served{Model: by.Model, Host: by.Host, Other: by.Other}
 }
 
-// Disposition says what became of a prompt.
+// Disposition says how a prompt was handled.
 type Disposition string
 
 const (
@@ -343,7 +344,7 @@ type Cache struct {
 // published before.
 const MaxQueuedText = 200
 
-// NewQueued is the prompt of a turn as the queue shows it.
+// NewQueued returns the prompt of a turn as the queue shows it.
 func NewQueued(id session.TurnID, p session.Prompt) Queued {
 	var text strings.Builder
 	for _, b := range p.Content {

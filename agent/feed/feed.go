@@ -21,7 +21,7 @@ func New(id session.ID, seq uint64) *Feed {
 	return &Feed{session: id, seq: seq, base: seq, memory: memory{after: seq}}
 }
 
-// Seq is the number of the last update.
+// Seq returns the number of the last update.
 func (f *Feed) Seq() uint64 { return f.seq }
 
 // Base is what Seq was when the feed was made: every update has a higher number.
@@ -55,14 +55,14 @@ func (f *Feed) send(u *Update, ends []int) {
 	f.subs = slices.DeleteFunc(f.subs, func(sub *Subscription) bool { return !sub.push(u, what, text) })
 }
 
-// Since is what was published after a number, with growth merged. It is nil if the feed does not remember that far back or
-// has not published that number yet, and empty if nothing was published since.
+// Since returns the updates after a number, with growth merged. It is nil if the feed does not remember that far back, or
+// has not published that number yet, and empty if there are no later updates.
 func (f *Feed) Since(after uint64) []*Update { return f.memory.since(after) }
 
-// Forget drops what Since remembers. A session calls it while no turn runs.
+// Forget drops the updates that Since could return. A session calls it while no turn runs.
 func (f *Feed) Forget() { f.memory.forget(f.seq) }
 
-// Add makes sub a subscription to all that is published from now on. A closed one is dropped again.
+// Add makes sub a subscription to all updates from now on. A closed one is dropped again.
 func (f *Feed) Add(sub *Subscription) {
 	sub.begin(f.seq)
 	f.subs = append(f.subs, sub)

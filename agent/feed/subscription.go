@@ -154,7 +154,7 @@ func (s *Subscription) Next(ctx context.Context) (*Update, error) {
 	}
 }
 
-// TryNext is Next without waiting: nil, nil when there is nothing.
+// TryNext is like Next, but does not wait: it returns nil, nil if there is no update.
 func (s *Subscription) TryNext() (*Update, error) { return s.take() }
 
 func (s *Subscription) take() (*Update, error) {

@@ -5,7 +5,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Summary is what clients see of a summary.
+// Summary is a summary as clients see it.
 type Summary struct {
 	ID       session.SummaryID   `json:"summary_id"`
 	Includes session.SummaryID   `json:"includes,omitempty"` // the summary before, that it takes in
@@ -21,7 +21,7 @@ type Summary struct {
 	Usage    provider.Usage      `json:"usage"`
 }
 
-// NewSummary is what clients see of a summary that is in the log.
+// NewSummary returns what clients see of a summary that is in the log.
 func NewSummary(s session.Summary, c session.Compaction) Summary {
 	shown := Summary{ID: s.ID, Includes: s.Includes, From: s.From, Upto: s.Upto, Messages: s.Messages, After: s.After,
 		Text: c.Summary, Model: c.Model.String(), Before: c.Before, Now: c.After, Usage: c.Usage}
@@ -34,10 +34,10 @@ func NewSummary(s session.Summary, c session.Compaction) Summary {
 	return shown
 }
 
-// SummaryStored says that from now on models are sent a summary in place of earlier messages.
+// SummaryStored says that from now on models get a summary in place of earlier messages.
 type SummaryStored struct{ Summary }
 
-// SummaryUndone says that models are sent these messages again, and no summary of them.
+// SummaryUndone says that models get these messages again, and no summary of them.
 type SummaryUndone struct {
 	ID session.SummaryID `json:"summary_id"`
 }

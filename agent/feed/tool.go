@@ -11,8 +11,8 @@ import (
 
 // Events of tools. Each call of a finished reply has one ToolStart and one ToolEnd, whether it runs or not.
 type (
-	// ToolStart without Host tells a call that nobody runs: its arguments are wrong, or it was refused, or its turn is
-	// over. With the Host tool.Client it asks the clients to run it.
+	// ToolStart publishes a call. Without Host the call does not run: its arguments are wrong, it was refused, or its turn has
+	// ended. With the Host tool.Client, clients have to run it.
 	ToolStart struct {
 		Message   session.MessageID `json:"message_id"` // the reply
 		Block     int               `json:"block"`

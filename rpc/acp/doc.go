@@ -11,8 +11,8 @@
 // Guarantees:
 //
 //   - An answer to a prompt is written after the last update of its turn, and each prompt is answered once.
-//   - What ACP has no form for is sent as the native notification, in _meta of the next update.
-//   - A question to a person is taken back when somebody else has answered it.
+//   - If ACP has no form for an update, the native notification is sent in _meta of the next update.
+//   - A question to a person is cancelled when another client has answered it.
 //   - [Files] and [Terminal] lend what the editor has to the daemon's tools. They wait no longer than their context.
 //
 // Editors may call some native methods under the prefix _thinkd/.

@@ -27,7 +27,7 @@ type Server struct {
 	editors editors
 }
 
-// Config is what the server of editors depends on.
+// Config has the dependencies of the server of editors.
 type Config struct {
 	*service.Config
 	Version string // of the program
@@ -103,7 +103,7 @@ type editors struct {
 	open map[session.ID][]*Editor
 }
 
-// Open counts the sessions that some editor has open.
+// Open returns the number of sessions that at least one editor has open.
 func (s *Server) Open() int {
 	s.editors.mu.Lock()
 	defer s.editors.mu.Unlock()

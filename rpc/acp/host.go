@@ -19,7 +19,7 @@ type Files struct {
 	id session.ID
 }
 
-// Files are those of the editor that follows a session and can read and write for us; nil if there is none.
+// Files returns the files of an editor that follows a session and can read and write for us; nil if there is none.
 func (s *Server) Files(id session.ID) *Files {
 	e := s.editors.find(id, func(c clientCapabilities) bool { return c.FS.Read && c.FS.Write })
 	if e == nil {
@@ -34,7 +34,7 @@ type fileParams struct {
 	Content *string    `json:"content,omitempty"`
 }
 
-// Read is the text of a file, by its absolute path; fs.ErrNotExist where there is none.
+// Read returns the text of a file, by its absolute path. The error is fs.ErrNotExist if there is none.
 func (f *Files) Read(ctx context.Context, path string) (string, error) {
 	result, err := f.e.call(ctx, "fs/read_text_file", fileParams{Session: f.id, Path: path})
 	if err != nil {
@@ -55,7 +55,7 @@ type Terminal struct {
 	id session.ID
 }
 
-// Terminal is that of the editor that follows a session and has one; nil if there is none.
+// Terminal returns the terminal of an editor that follows a session and has one; nil if there is none.
 func (s *Server) Terminal(id session.ID) *Terminal {
 	e := s.editors.find(id, func(c clientCapabilities) bool { return c.Terminal })
 	if e == nil {
@@ -64,7 +64,7 @@ func (s *Server) Terminal(id session.ID) *Terminal {
 	return &Terminal{e, id}
 }
 
-// Exit is how a command ended.
+// Exit says how a command ended.
 type Exit struct {
 	Output string // the end of it, where there was more than terminalBytes
 	Code   int

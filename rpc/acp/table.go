@@ -20,7 +20,7 @@ func NewServer(c Config) *Server {
 	return &Server{config: c, table: table()}
 }
 
-// Native is what an editor has of the native protocol.
+// Native has the methods of the native protocol that editors can call.
 type Native struct {
 	Method func(name string) (method.Bound, bool)
 	Export func(context.Context, session.ID) (string, error) // the session as Markdown
@@ -37,7 +37,7 @@ func (s *Server) Begin(c *dispatch.Client, caller service.Caller, native Native)
 	return e
 }
 
-// MessageBytes is how large a message of an editor may be, in bytes.
+// MessageBytes returns the largest size of an editor's message, in bytes.
 func (s *Server) MessageBytes() int { return max(s.config.Encoder.Limit, door.ACPMessageBytes) }
 
 // Methods lists what editors can call, by name.

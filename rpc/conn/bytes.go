@@ -44,7 +44,7 @@ func NewHeaderFrames(conn io.ReadWriteCloser, limit, buffer int) *ByteFrames {
 	return f
 }
 
-// SetLimit changes how large a message may be. The reading goroutine calls it.
+// SetLimit changes the largest size of a message. Only the reading goroutine may call it.
 func (f *ByteFrames) SetLimit(limit int) { f.in.limit = limit }
 
 // Read is that of [Frames].

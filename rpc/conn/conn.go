@@ -36,9 +36,9 @@ func (c *Conn) Speak(p Protocol, limit int) {
 	}
 }
 
-// Serve is the connection's life. It gives each request to handle: one after another, in the order sent, on one
-// goroutine, which reads the next request when handle has returned. So handle must not wait; an answer that takes time
-// is sent later, from another goroutine. Updates are written behind the answer to a request that is being handled.
+// Serve serves the connection until its end. It passes requests to handle one after another, in the order sent, on one
+// goroutine, which reads the next request when handle has returned. So handle must not wait: an answer that takes time
+// is sent later, from another goroutine. Updates are written after the answer to a request that is being handled.
 //
 // Serve returns nil at the end of the client's input, the cause when the context has ended, the error of a read or
 // write that failed (a client that hangs up while it is written to), or why we ended the connection. Then nothing of it
@@ -64,7 +64,7 @@ func (c *Conn) Context() context.Context { return c.stream.ctx }
 // End ends the connection with a cause, from any goroutine.
 func (c *Conn) End(cause error) { c.stream.end(cause) }
 
-// Dropped is how many answers of the client were dropped, since we asked nothing. It is known when Serve has returned.
+// Dropped returns how many responses of the client were dropped, because we had sent no request. Call it after Serve has returned.
 func (c *Conn) Dropped() int { return c.stream.responses }
 
 // Notify sends an update: a whole message, which nobody changes any more. It may be called from any goroutine but that

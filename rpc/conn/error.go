@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Code is the number of an error in an answer.
+// Code is the code of an error in an answer.
 type Code int
 
 // JSON-RPC's own codes, the code that the Language Server Protocol has for a cancelled request, and ours.
@@ -56,10 +56,10 @@ var kinds = map[Code]string{
 	CodeForbidden:    "forbidden",
 }
 
-// Codes are all of them, in ascending order.
+// Codes returns all of them, in ascending order.
 func Codes() []Code { return slices.Sorted(maps.Keys(kinds)) }
 
-// Kind is the stable word of a code; empty for a code that is not one of the constants above.
+// Kind returns the stable word of a code; empty for a code that is not one of the constants above.
 func (c Code) Kind() string { return kinds[c] }
 
 // Error is an error as a client gets it: the error member of an answer. Message is for people. A client switches on
@@ -114,7 +114,7 @@ func (e *Error) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// DataKind is the word that a client finds in data.kind.
+// DataKind returns the word that a client finds in data.kind.
 func (e *Error) DataKind() string {
 	if e.Kind != "" {
 		return e.Kind
@@ -129,7 +129,7 @@ var (
 	ErrMethodNotFound = &Error{Code: CodeMethodNotFound, Message: "Method not found", bare: true}
 )
 
-// InvalidRequest is ErrInvalidRequest with the reason in data.detail.
+// InvalidRequest returns ErrInvalidRequest with the reason in data.detail.
 func InvalidRequest(format string, args ...any) *Error {
 	return &Error{Code: CodeInvalidRequest, Message: "Invalid Request",
 		Data: map[string]any{"detail": fmt.Sprintf(format, args...)}}
@@ -141,7 +141,7 @@ func TooLarge(what string, limit int) *Error {
 		Data: map[string]any{"limit": limit}}
 }
 
-// EncodeFailure is the answer to a request that failed. The id is as the client sent it; empty: it could not be read,
+// EncodeFailure encodes the answer to a request that failed. The id is as the client sent it; empty: it could not be read,
 // and the answer has null.
 func EncodeFailure(id string, failure *Error) ([]byte, error) {
 	text, err := json.Marshal(failure)

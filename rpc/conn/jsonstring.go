@@ -2,8 +2,8 @@ package conn
 
 import "unicode/utf8"
 
-// AppendString adds text as a JSON string, in one line. It is what encoding/json makes of it without the escapes for
-// HTML, to the byte: what is no UTF-8 becomes U+FFFD, and the line ends of JavaScript that are none in JSON are escaped.
+// AppendString appends text as a JSON string, in one line. The bytes are those of encoding/json without the escapes for
+// HTML: invalid UTF-8 becomes U+FFFD, and U+2028 and U+2029, which end lines in JavaScript but not in JSON, are escaped.
 func AppendString(out []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	out = append(out, '"')

@@ -43,7 +43,7 @@ type Queue struct {
 	drawing     bool          // a goroutine takes from them
 }
 
-// Class says against which bound a message counts.
+// Class says which bound a message counts for.
 type Class int
 
 const (
@@ -56,7 +56,7 @@ const (
 	classes
 )
 
-// DefaultMessageBytes is how large a message may be if the operator says nothing, in bytes.
+// DefaultMessageBytes is the largest size of a message, in bytes, if the operator sets none.
 const DefaultMessageBytes = 8 << 20
 
 // bounds of what waits, in bytes. In an empty queue any one message has room.
@@ -94,7 +94,7 @@ type Subscription struct {
 	over   bool          // nothing of it comes in any more
 }
 
-// NewQueue is an empty queue. It needs no closing if nobody waits in it.
+// NewQueue returns an empty queue. It needs no Close if no goroutine waits in it.
 func NewQueue() *Queue { return &Queue{ready: make(chan struct{}, 1)} }
 
 // Put adds a message, which nobody changes any more, and waits while there is no room for it. It fails with ErrGone
@@ -201,7 +201,7 @@ func (q *Queue) TakeUntil(stop <-chan struct{}) [][]byte {
 	}
 }
 
-// Written makes room: what was taken is out.
+// Written makes room: the taken messages are written.
 func (q *Queue) Written() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -228,7 +228,7 @@ func (q *Queue) forget() {
 	q.waiting = nil
 }
 
-// Close refuses more. What waits can still be taken.
+// Close makes the queue refuse new messages. Waiting ones can still be taken.
 func (q *Queue) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -26,7 +26,7 @@ const (
 // ErrCancelled is the cause of a request's end by its client.
 var ErrCancelled = errors.New("cancelled by the client")
 
-// Protocol is where the protocols on a connection differ.
+// Protocol has the points in which the protocols on a connection differ.
 type Protocol struct {
 	Cancel, CancelID string             // the notification that cancels a request, and its member with the id
 	Urgent           string             // the method that may come when MaxInFlight are in flight
@@ -84,7 +84,7 @@ type Call struct {
 	end     context.CancelCauseFunc
 }
 
-// Method is the method's name.
+// Method returns the method's name.
 func (c *Call) Method() string { return c.method }
 
 // Params are an object or an array; nil: there are none. They are valid until the handler returns.
@@ -99,7 +99,7 @@ func (c *Call) ContextWithID() context.Context { return context.WithValue(c.ctx,
 // requestID is the key of a request's id in its context.
 type requestID struct{}
 
-// RequestID is the id of the request, as JSON, for a context of [Call.ContextWithID]; null for other contexts and for a notification.
+// RequestID returns the id of the request, as JSON, for a context of [Call.ContextWithID]; null for other contexts and for a notification.
 func RequestID(ctx context.Context) json.RawMessage {
 	id, _ := ctx.Value(requestID{}).(string)
 	if id == "" {
@@ -138,7 +138,7 @@ func (c *Call) Result(value any, also []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Failure encodes the answer to a request that failed.
+// Failure encodes the answer to a failed request.
 func (c *Call) Failure(e *Error) ([]byte, error) { return EncodeFailure(c.id, e) }
 
 // Send sends the answer, which Result or Failure made. It may be called from any goroutine, and waits while the client

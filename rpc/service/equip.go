@@ -224,7 +224,7 @@ func (e *Equipment) Adopt(id session.ID) {
 	}
 }
 
-// Tell publishes which hosts could not be asked, to the clients that follow the session by then.
+// Tell publishes which hosts could not be reached, to the clients that follow the session by then.
 func (e *Equipment) Tell(ctx context.Context, id session.ID) error {
 	for _, why := range e.missing {
 		_, err := OnAgent(ctx, e.caller, id, func(a *agent.Agent) (method.Nothing, error) {

@@ -25,7 +25,7 @@ func (c Caller) Model(id, providerID string) (session.ModelRef, error) {
 	return session.ModelRef{Provider: m.Provider, ID: m.ID}, err
 }
 
-// NoProvider is the error for a provider that does not exist.
+// NoProvider returns the error for a provider that does not exist.
 func NoProvider(id string, candidates []string) *conn.Error {
 	text := "no such provider: " + wire.Characters(id, 100)
 	if len(candidates) > 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// New is what a client asks of a new session. All of it may be left out.
+// New has a client's choices for a new session. All members are optional.
 type New struct {
 	Model     string // an id, or what the catalog finds by it
 	Level     provider.Level
@@ -62,13 +62,13 @@ func ReadOptions(data []byte) (provider.Options, error) {
 	return o, err
 }
 
-// Choice is the tools that a client chooses.
+// Choice has the tools that a client chooses.
 type Choice struct {
 	Own     []tool.Tool // that clients run; of each its name, description, schema, title and effect
 	Builtin bool
 }
 
-// Record is what a new session begins with, except for its tools. Its errors name members of session/new.
+// Record returns the record of a new session, without its tools. Its errors name members of session/new.
 func (c Caller) Record(p New) (session.Session, error) {
 	named, err := c.Agent(p.Agent)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c Caller) Record(p New) (session.Session, error) {
 	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Rules: p.Rules, Ephemeral: p.Ephemeral}, nil
 }
 
-// Agent is the agent that a client names, the zero one for no name. Error: *[conn.Error] with the names there are.
+// Agent returns the agent that a client names, the zero agent for an empty name. Error: *[conn.Error] with the existing names.
 func (c Caller) Agent(name string) (registry.Agent, error) {
 	if name == "" {
 		return registry.Agent{}, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Config is what the protocols depend on in common.
+// Config has the dependencies that all protocols share.
 type Config struct {
 	Log          *slog.Logger                           // required
 	Sessions     func(method.Principal) Sessions        // those of a principal; [AgentsOf] makes it. It costs nothing: it is called for each request
@@ -29,7 +29,7 @@ type Config struct {
 	Egress       []string // labels of the providers that sessions may reach; none: all
 }
 
-// ProviderStatus is what clients learn of a provider. It holds no key.
+// ProviderStatus is the state of a provider, for clients. It contains no key.
 type ProviderStatus struct {
 	ID        string
 	Available bool
@@ -49,7 +49,7 @@ type ProviderStatus struct {
 	Scope      KeyScope            // whose key it is; empty: the operator's
 }
 
-// KeyScope says whose key of a provider it is.
+// KeyScope says whether a key belongs to the operator, a tenant or a user.
 type KeyScope string
 
 // The scopes of keys. A key of a narrower scope comes first.
@@ -83,7 +83,7 @@ type Tools struct {
 	SetRoots func(session.ID, []string)
 }
 
-// MaxClientName is how much of the name that a client gives itself is kept, in characters. Other clients see who answered.
+// MaxClientName is how many characters of a client's own name are kept. Other clients see the name when the client answers a question.
 const MaxClientName = 100
 
 // Caller is a client that asks for something. It is safe for concurrent use.
@@ -105,10 +105,10 @@ func (c Caller) MaySetKeys() bool {
 	return c.OwnsMachine() && c.principal.Check("", method.Keys) == nil
 }
 
-// Owner is whose sessions the caller has.
+// Owner returns the owner of the caller's sessions.
 func (c Caller) Owner() session.Owner { return c.principal.Owner }
 
-// DefaultModel is that of a session of the caller whose client names none.
+// DefaultModel returns the model of a new session of the caller if the client names none.
 func (c Caller) DefaultModel() session.ModelRef { return c.config.DefaultModel(c.principal.Owner) }
 
 // OwnsMachine reports whether the caller is the operator: see [method.Principal.OwnsMachine].
@@ -167,7 +167,7 @@ func withoutKeys(a registry.Agent) registry.Agent {
 	return a
 }
 
-// Sessions are those of the caller's principal.
+// Sessions returns the sessions of the caller's principal.
 func (c Caller) Sessions() Sessions { return c.config.Sessions(c.principal) }
 
 // Attend says that the client has sent what a person wrote or approved, if a person uses it.

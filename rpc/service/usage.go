@@ -8,7 +8,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// UsageBy says what a report has a row for.
+// UsageBy says what the rows of a report are grouped by.
 type UsageBy string
 
 const (
