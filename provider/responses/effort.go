@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -27,13 +28,13 @@ func effortsOf(model string, words []string) provider.Repair {
 // efforts are the words that may be sent, in ascending order (docs: reasoning).
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-var quoted = regexp.MustCompile(`['"\x60]([a-z]+)['"\x60]`)
+var quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`['"\x60]([a-z]+)['"\x60]`) })
 
 // learned lists the efforts that a refusal names in addition to the refused one; nil if it names none (docs: reasoning; the exact words
 // vary).
 func learned(refused, text string) []string {
 	named := map[string]bool{}
-	for _, found := range quoted.FindAllStringSubmatch(text, -1) {
+	for _, found := range quoted().FindAllStringSubmatch(text, -1) {
 		named[found[1]] = true
 	}
 	if !named[refused] {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
@@ -104,7 +105,7 @@ func (th *thread) sendStarted(ctx context.Context, u *feed.Update, call string, 
 const maxMatches = 50
 
 // foundLine is a line of a search's result. The path can contain a colon: that of a Windows volume does.
-var foundLine = regexp.MustCompile(`^(.+?):([1-9][0-9]*): `)
+var foundLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+?):([1-9][0-9]*): `) })
 
 // matches are the lines that a search has found, by the form of the built-in tool's result. nil: the call is no search.
 func (th *thread) matches(c *toolCall, content provider.Blocks) (places []place) {
@@ -112,7 +113,7 @@ func (th *thread) matches(c *toolCall, content provider.Blocks) (places []place)
 		return nil
 	}
 	for line := range strings.Lines(blocks.Plain(content)) {
-		found := foundLine.FindStringSubmatch(line)
+		found := foundLine().FindStringSubmatch(line)
 		if found == nil {
 			continue
 		}
