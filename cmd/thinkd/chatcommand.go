@@ -108,7 +108,7 @@ func (p *program) atTerminal() bool {
 // dialQuietly connects, and returns what there is to say about it: standard error is in the midst of the screen.
 func (p *program) dialQuietly(ctx context.Context) (chat.Daemon, string, error) {
 	if p.remote != "" {
-		link, err := p.connectRemote(ctx)
+		link, err := p.connectRemote(ctx, false)
 		if err != nil {
 			return nil, "", err
 		}

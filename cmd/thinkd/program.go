@@ -89,7 +89,7 @@ func (p *program) notice(line string) {
 // connect finds the daemon, or starts it.
 func (p *program) connect(ctx context.Context) (*door.Link, error) {
 	if p.remote != "" {
-		return p.connectRemote(ctx)
+		return p.connectRemote(ctx, false)
 	}
 	link, notice, err := p.options.Connect(ctx)
 	if notice != "" {
@@ -104,8 +104,8 @@ func (p *program) logins() (remote.Logins, error) {
 	return remote.Open(dir), err
 }
 
-// connectRemote connects to the daemon of --remote.
-func (p *program) connectRemote(ctx context.Context) (*door.Link, error) {
+// connectRemote connects to the daemon of --remote, which speaks thinkd's protocol or that of editors.
+func (p *program) connectRemote(ctx context.Context, editor bool) (*door.Link, error) {
 	at, err := remote.ParseAddress(p.remote)
 	if err != nil {
 		return nil, fmt.Errorf("--remote: %w", err)
@@ -114,7 +114,7 @@ func (p *program) connectRemote(ctx context.Context) (*door.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	return logins.Connect(ctx, at)
+	return logins.Connect(ctx, at, editor)
 }
 
 // onDaemon is a command's work over a link to the daemon.

@@ -14,7 +14,7 @@ import (
 )
 
 // remoteCommands are the commands that --remote applies to.
-var remoteCommands = []string{"prompt", "chat", "ask", "append", "continue", "resume", "models", "sessions", "parked", "usage", "quote", "auth"}
+var remoteCommands = []string{"prompt", "chat", "ask", "append", "continue", "resume", "models", "sessions", "parked", "usage", "quote", "auth", "stdio", "acp"}
 
 // checkRemote refuses --remote for a command that works on this machine.
 func (p *program) checkRemote(cmd *cobra.Command) error {
@@ -72,7 +72,7 @@ with --remote URL work on that daemon.`,
 			if err != nil {
 				return err
 			}
-			link, err := logins.Connect(cmd.Context(), at)
+			link, err := logins.Connect(cmd.Context(), at, false)
 			if err != nil {
 				return fmt.Errorf("the login was kept, but the daemon does not take it: %w", err)
 			}

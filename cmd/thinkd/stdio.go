@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
+	"github.com/thinkd/thinkd/cmd/thinkd/remote"
 	"github.com/thinkd/thinkd/cmd/thinkd/welcome"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -22,7 +25,8 @@ Content-Length headers: thinkd uses the framing of the client's first message.
 protocol.md describes the methods.
 
 This command is a pipe to the daemon of the data directory, and starts the daemon if
-none is running. The end of standard input closes the pipe. It does not stop a turn.`,
+none is running. The end of standard input closes the pipe. It does not stop a turn.
+With --remote URL, it is a pipe to the daemon of another machine, and reconnects.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.door(cmd.Context(), door.Door{})
@@ -43,11 +47,44 @@ func (p *program) door(ctx context.Context, d door.Door) error {
 	started := time.AfterFunc(doorStart, func() { runtime.GOMAXPROCS(1) })
 	defer started.Stop()
 	d.Client, d.Dial = conn.Stdio(p.in, printable.Bare(p.out)), p.connect
+	if p.remote != "" {
+		d.Dial = p.again(d.ACP)
+	}
 	err := d.Run(ctx)
 	if ctx.Err() != nil {
 		return nil // by a signal
 	}
 	return err
+}
+
+// Pauses between tries to reach a daemon of another machine again.
+const (
+	firstPause = 250 * time.Millisecond
+	lastPause  = 5 * time.Second
+)
+
+// again connects to the daemon of --remote. The first try counts. Later ones are repeated as long as the client is there, because networks
+// come back; a login that is over does not.
+func (p *program) again(editor bool) func(context.Context) (*door.Link, error) {
+	connected := false
+	return func(ctx context.Context) (*door.Link, error) {
+		for pause := firstPause; ; pause = min(2*pause, lastPause) {
+			link, err := p.connectRemote(ctx, editor)
+			if err == nil {
+				connected = true
+			}
+			if err == nil || !connected || errors.Is(err, remote.ErrLogIn) {
+				return link, err
+			}
+			timer := time.NewTimer(pause/2 + rand.N(pause/2))
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+				return nil, context.Cause(ctx)
+			}
+		}
+	}
 }
 
 func (p *program) acpCommand() *cobra.Command {
@@ -60,6 +97,7 @@ one message per line. docs/editors.md has the set-up for each editor.
 
 This command is a pipe to the daemon of the data directory, and starts the daemon if
 none is running. The end of standard input closes the pipe. It does not stop a turn.
+With --remote URL, it is a pipe to the daemon of another machine, and reconnects.
 
 With --login, it asks for the key of a provider, or logs in. Editors run this in a terminal.`,
 		Args: cobra.NoArgs,

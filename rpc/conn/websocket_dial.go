@@ -18,8 +18,17 @@ type Dialled struct {
 	stop context.CancelFunc
 }
 
+// ErrUnauthorized says that the daemon does not take the token.
+var ErrUnauthorized = errors.New("the daemon does not take the token")
+
+// unauthorized is an error that is ErrUnauthorized, with the daemon's words.
+type unauthorized struct{ error }
+
+func (u *unauthorized) Is(target error) bool { return target == ErrUnauthorized }
+
 // DialWebSocket connects to a daemon at a URL of the scheme http or https, and offers subprotocols. Redirects are not followed, because a
-// token is among the subprotocols. A message has at most limit bytes. An error has the reason that the daemon gave.
+// token is among the subprotocols. A message has at most limit bytes. An error has the reason that the daemon gave;
+// it is ErrUnauthorized for a token that the daemon does not take.
 func DialWebSocket(ctx context.Context, url string, subprotocols []string, limit int) (*Dialled, error) {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	ws, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: client, Subprotocols: subprotocols, CompressionMode: websocket.CompressionDisabled})
@@ -27,7 +36,11 @@ func DialWebSocket(ctx context.Context, url string, subprotocols []string, limit
 		const most = 1 << 10
 		if response != nil && response.Body != nil {
 			if reason, readErr := io.ReadAll(io.LimitReader(response.Body, most)); readErr == nil && response.StatusCode >= 300 {
-				return nil, fmt.Errorf("%s: %s", response.Status, strings.TrimSpace(string(reason)))
+				err := fmt.Errorf("%s: %s", response.Status, strings.TrimSpace(string(reason)))
+				if response.StatusCode == http.StatusUnauthorized {
+					err = &unauthorized{err}
+				}
+				return nil, err
 			}
 		}
 		return nil, err // the library does not name the subprotocols

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -36,7 +37,7 @@ func (d Door) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, d.Client.Close())
 	}
-	limit, dialect := link.Status.MessageBytes, nativeDialect
+	limit, dialect := cmp.Or(link.Status.MessageBytes, conn.DefaultMessageBytes), nativeDialect // a daemon of another machine does not say
 	if d.ACP {
 		limit, dialect = max(limit, ACPMessageBytes), acpDialect
 	}

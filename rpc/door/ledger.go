@@ -23,6 +23,25 @@ type ledger struct {
 	hello    json.RawMessage     // params of the initialize that was answered
 	followed map[string]*session // by id
 	watches  bool                // the client is subscribed to the list of sessions
+	none     chan struct{}       // closed when no request is in flight; nil: nobody waits
+}
+
+// idle returns what is closed when no request is in flight. One goroutine waits.
+func (l *ledger) idle() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.none = make(chan struct{})
+	none := l.none
+	l.notice()
+	return none
+}
+
+// notice is called with mu held when a request has its answer.
+func (l *ledger) notice() {
+	if l.none != nil && len(l.alone) == 0 && len(l.batches) == 0 {
+		close(l.none)
+		l.none = nil
+	}
 }
 
 // session is what is known of a session that the client follows.
@@ -167,6 +186,7 @@ var notificationStart = []byte(`{"jsonrpc":"2.0","method":"`)
 func (l *ledger) received(frame []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.notice()
 	switch {
 	case bytes.HasPrefix(frame, notificationStart):
 		l.notified(frame)

@@ -62,6 +62,11 @@ func Remote(f conn.Frames) *Link { return &Link{frames: f} }
 
 // bounded runs f, in which nothing may take longer than greetLimit.
 func (l *Link) bounded(f func() error) error {
+	if l.pipe == nil {
+		late := time.AfterFunc(greetLimit, func() { l.Close() })
+		defer late.Stop()
+		return f()
+	}
 	if err := l.pipe.SetDeadline(time.Now().Add(greetLimit)); err != nil {
 		return err
 	}
@@ -71,6 +76,9 @@ func (l *Link) bounded(f func() error) error {
 // becomeDoor leaves the link to a door's client, and is false if the daemon has gone. The answer is not waited for: it says
 // nothing, and comes before those to the client. A refusal is that of another version.
 func (l *Link) becomeDoor(protocol string) bool {
+	if l.pipe == nil { // the address says what is spoken there
+		return true
+	}
 	_, err := l.Send(MethodDoor, Params{protocol})
 	l.skip = true
 	return err == nil
@@ -226,6 +234,12 @@ func (l *Link) gone(err error) error {
 		return ErrDaemonGone
 	}
 	return err
+}
+
+// halves reports whether the requests can end before the answers do.
+func (l *Link) halves() bool {
+	_, ok := l.pipe.(interface{ CloseWrite() error })
+	return ok
 }
 
 // closeWrite ends the requests. The daemon still answers those that it has.

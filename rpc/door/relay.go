@@ -212,7 +212,10 @@ func (c *relay) send(link *Link, gone <-chan struct{}) (done bool) {
 		return false
 	default:
 	}
-	if link.closeWrite() != nil {
+	var answered <-chan struct{} // nil: the daemon ends the link when it has answered all
+	if !link.halves() {
+		answered = c.ledger.idle()
+	} else if link.closeWrite() != nil {
 		link.Close()
 		return false
 	}
@@ -220,6 +223,8 @@ func (c *relay) send(link *Link, gone <-chan struct{}) (done bool) {
 	defer drain.Stop()
 	select {
 	case <-gone:
+	case <-answered:
+		link.Close()
 	case <-drain.C:
 		link.Close()
 	}

@@ -86,7 +86,7 @@ func failure(p Provider, err error) error {
 }
 
 // errExpired says that a login is over.
-var errExpired = errors.New("the login has expired: run `thinkd remote login` again")
+var errExpired = fmt.Errorf("the login has expired; %w: run `thinkd remote login` again", ErrLogIn)
 
 // renew gets another ID token.
 func (l Logins) renew(ctx context.Context, a Address, have login) (login, error) {

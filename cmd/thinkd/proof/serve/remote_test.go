@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // deviceProvider is zitadel's OpenID provider with a public client that may use the device flow.
@@ -211,6 +213,65 @@ func TestRemoteToken(t *testing.T) {
 	}
 	if text, err := run("", "models", "--remote", "http://thinkd.example.com"); err == nil || !strings.Contains(text, "no TLS") {
 		t.Errorf("%s, %v", text, err)
+	}
+	s.Terminate()
+}
+
+// Editors and scripts reach a daemon of another machine through a pipe, with both protocols. What was asked before the input ends is answered,
+// a restart of the daemon is survived, and a login that is void says what to run.
+func TestRemotePipes(t *testing.T) {
+	data, config, mine := t.TempDir(), proof.WriteConfig(t, "[auth]\n"), t.TempDir()
+	word := token(t, data, config, "create", "--user", "ann")
+	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(data), "--config", config)...))
+	run := func(input string, args ...string) (string, error) {
+		cmd := proof.Command(t, nil, append([]string{"--data", mine}, args...)...)
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if text, err := run("", "stdio", "--remote", s.Base); err == nil || !strings.Contains(text, "thinkd remote login") {
+		t.Errorf("without a login: %s, %v", text, err)
+	}
+	if text, err := run(word+"\n", "remote", "login", "--token", s.Base); err != nil {
+		t.Fatalf("%s, %v", text, err)
+	}
+	text, err := run(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`+"\n"+`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"model_id":"sim/claude"}}`+"\n", "stdio", "--remote", s.Base)
+	if lines := strings.Split(strings.TrimSpace(text), "\n"); err != nil || len(lines) != 2 || !strings.Contains(lines[0], `"user":"ann"`) || !strings.Contains(lines[1], `"session_id"`) {
+		t.Errorf("stdio: %s, %v", text, err)
+	}
+	text, err = run(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`+"\n"+`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}`+"\n", "acp", "--remote", s.Base)
+	if err != nil || !strings.Contains(text, `"protocolVersion":1`) || !strings.Contains(text, `"sessionId"`) {
+		t.Errorf("acp: %s, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(mine, "thinkd.sock")); err == nil {
+		t.Error("a daemon was started on this machine")
+	}
+
+	// The daemon restarts at the same address: the client goes on.
+	p := proof.StartCommand(t, proof.Command(t, nil, "--data", mine, "stdio", "--remote", s.Base))
+	p.Must("initialize", map[string]any{}, nil)
+	address := strings.TrimSuffix(strings.TrimPrefix(s.Base, "http://"), "/")
+	s.Terminate()
+	s = proof.StartServe(t, proof.Command(t, nil, "--data", data, "--config", config, "serve", "--listen", address))
+	var list struct{ Sessions []any }
+	for {
+		err := p.Call("session/list", map[string]any{}, &list)
+		if err == nil {
+			break
+		}
+		if failed, ok := errors.AsType[*conn.Error](err); !ok || failed.Code != conn.CodeClosing { // it was sent to the daemon that ended
+			t.Fatal(err)
+		}
+	}
+	if len(list.Sessions) != 2 {
+		t.Errorf("after the restart: %v", list)
+	}
+	p.End()
+	if out, err := proof.Command(t, nil, "--data", data, "--config", config, "admin", "users", "delete", "ann", "--yes").CombinedOutput(); err != nil {
+		t.Fatalf("%s, %v", out, err)
+	}
+	if text, err := run("", "stdio", "--remote", s.Base); err == nil || !strings.Contains(text, "thinkd remote login") || strings.Contains(text, word) {
+		t.Errorf("with a void token: %s, %v", text, err)
 	}
 	s.Terminate()
 }
