@@ -128,7 +128,7 @@ func (r *reply) sealParts(it *item, object gjson.Result, state provider.State) e
 	return r.end(it, p, state, sealed)
 }
 
-// complete brings the parts of one list to what the item says of them at its end. They are told apart by their index, or by
+// complete brings the parts of one list to what the item says of them at its end. They are distinguished by their index, or by
 // their order where all of them came: one host counts its parts from where it likes.
 func (r *reply) complete(it *item, list string, finals []gjson.Result) error {
 	var streamed []*shown

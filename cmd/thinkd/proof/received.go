@@ -366,5 +366,5 @@ func entryKind(e session.Entry) (method, what string) {
 	return "", ""
 }
 
-// whatever is told under the number of an entry that keeps the number alone: the first of a process.
+// whatever stands for any update under the number of an entry that only stores the number: the first of a process.
 const whatever = "whatever"
