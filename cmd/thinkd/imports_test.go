@@ -102,7 +102,8 @@ var allowed = map[string][]string{
 	"rpc/network":     {"provider", "provider/durable", "rpc/auth", "rpc/conn", "rpc/method", "session"},
 	"rpc/door":        {"rpc/conn"},
 
-	"rpc/cluster/model": {"session", "session/lease"},
+	"rpc/cluster/heartbeat": {"rpc/cluster/presence", "session", "session/jet", "session/lease"},
+	"rpc/cluster/model":     {"session", "session/lease"},
 
 	"provider/sim":           {"provider/sim/portable", "provider/sim/schema", "provider/sim/strict"},
 	"provider/sim/schema":    {"provider/sim/strict"},
@@ -155,7 +156,7 @@ var onlyIn = map[string][]string{
 	"github.com/coder/websocket":             {"rpc/conn"},
 	"github.com/sourcegraph/jsonrpc2":        {"rpc/conn"},
 	"go.etcd.io/bbolt":                       {"session/bolt"},
-	"github.com/nats-io/nats.go":             {"session/jet", "session/jet/jettest"},
+	"github.com/nats-io/nats.go":             {"rpc/cluster/heartbeat", "session/jet", "session/jet/jettest"},
 	"github.com/nats-io/nats-server":         {"session/jet/jettest"}, // of tests alone
 	"github.com/google/jsonschema-go":        {"agent/tool/arguments", "rpc", "rpc/method", "rpc/wire"},
 	"mvdan.cc/sh":                            {"agent/tool/approval"},

@@ -17,6 +17,7 @@ type Proxy struct {
 	mu    sync.Mutex
 	pairs map[net.Conn]net.Conn // by the end of the client
 	lost  bool                  // bytes for the client are thrown away
+	down  bool                  // connections end at once
 }
 
 // NewProxy makes a proxy of an address. It ends with the test.
@@ -50,12 +51,23 @@ func (p *Proxy) accept() {
 			client.Close()
 			continue
 		}
-		p.mu.Lock()
-		p.pairs[client] = server
-		p.mu.Unlock()
+		if !p.add(client, server) {
+			client.Close()
+			server.Close()
+			continue
+		}
 		testgo.Go(p.t, func() { p.pump(server, client, nil) }) // both end with the connections
 		testgo.Go(p.t, func() { p.pump(client, server, p.deaf) })
 	}
+}
+
+func (p *Proxy) add(client, server net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.down {
+		p.pairs[client] = server
+	}
+	return !p.down
 }
 
 func (p *Proxy) deaf() bool {
@@ -86,6 +98,14 @@ func (p *Proxy) LoseAnswers() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lost = true
+}
+
+// Refuse ends all connections, and each new one, for good.
+func (p *Proxy) Refuse() {
+	p.mu.Lock()
+	p.down = true
+	p.mu.Unlock()
+	p.Cut()
 }
 
 // Cut ends all connections. New ones are whole.
