@@ -14,9 +14,6 @@ import (
 // early is how long before its end a token is renewed.
 const early = time.Minute
 
-// ErrLogIn says that the person has to log in first. Its text says how.
-var ErrLogIn = errors.New("log in first")
-
 // Connect makes a link to a daemon with the login to it. It speaks thinkd's protocol, or that of editors. Errors: [ErrLogIn].
 func (l Logins) Connect(ctx context.Context, a Address, editor bool) (*door.Link, error) {
 	all, err := l.read()

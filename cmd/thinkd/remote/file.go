@@ -3,6 +3,7 @@ package remote
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -15,6 +16,9 @@ import (
 
 // fileName is the file of logins in a data directory.
 const fileName = "remotes.json"
+
+// ErrLogIn says that the person has to log in first. Its text says how.
+var ErrLogIn = errors.New("log in first")
 
 // Logins are the logins of a person to daemons of other machines.
 type Logins struct{ file durable.SecretFile }
