@@ -144,9 +144,9 @@ func (w *wall) set(by time.Duration) {
 	}
 }
 
-// TestWallClock sets the wall clock of a running daemon a day forth or back, and again to where it was, beneath open
-// thinking, a question, a wait for a vendor's time, a login's token, a stamped prompt and telemetry. Nothing ends early or late,
-// nothing is told out of order, twice or under a number or an id that was used, and a daemon that nobody needs stays for its time.
+// TestWallClock sets the wall clock of a running daemon forward or back by a day, and then to where it was. Meanwhile there are open
+// thinking, a question, a wait that a vendor asked for, a login's token, a stamped prompt and telemetry. Nothing ends early or late.
+// No update comes out of order, twice, or with a number or an id that was used before. An idle daemon stays for its time.
 func TestWallClock(t *testing.T) {
 	t.Parallel()
 	program := buildWithWall(t)
@@ -363,7 +363,7 @@ func (l *latitude) jump(to time.Duration) {
 	}
 }
 
-// judge looks at all that was told, and at what is kept.
+// judge checks all that clients received, and what the store has.
 func (l *latitude) judge() {
 	t := l.T
 	t.Helper()
