@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc/cluster/heartbeat"
 	"github.com/thinkd/thinkd/rpc/cluster/presence"
@@ -74,11 +72,6 @@ func (n node) takes(t *testing.T, id int) (session.Log, time.Duration) {
 // TestTakeover: a node that is present keeps what it has open, and gives what it has not. What a node had that is gone, or cut off, goes to the others,
 // and it can append nothing more.
 func TestTakeover(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	t.Run("nodes", testTakeover)
-}
-
-func testTakeover(t *testing.T) {
 	testgo.Cost(t)
 	servers := jettest.Start(t, 3)
 	proxies := []*jettest.Proxy{jettest.NewProxy(t, servers.Address(0)), jettest.NewProxy(t, servers.Address(1)), jettest.NewProxy(t, servers.Address(2))}

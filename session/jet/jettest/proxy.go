@@ -14,6 +14,8 @@ type Proxy struct {
 	to       string
 	listener net.Listener
 
+	pumps sync.WaitGroup
+
 	mu    sync.Mutex
 	pairs map[net.Conn]net.Conn // by the end of the client
 	lost  bool                  // bytes for the client are thrown away
@@ -33,6 +35,7 @@ func NewProxy(t testing.TB, to string) *Proxy {
 		l.Close()
 		<-ended
 		p.Cut()
+		p.pumps.Wait()
 	})
 	return p
 }
@@ -56,8 +59,8 @@ func (p *Proxy) accept() {
 			server.Close()
 			continue
 		}
-		testgo.Go(p.t, func() { p.pump(server, client, nil) }) // both end with the connections
-		testgo.Go(p.t, func() { p.pump(client, server, p.deaf) })
+		p.pumps.Go(testgo.Guard(p.t, func() { p.pump(server, client, nil) })) // both end with the connections
+		p.pumps.Go(testgo.Guard(p.t, func() { p.pump(client, server, p.deaf) }))
 	}
 }
 
