@@ -28,6 +28,16 @@ var cases = flag.Int("storecases", 1, "how many times as many random lists, chan
 // Run tests what every store must do. open makes an empty store; Run closes it. The tests run in parallel, each with a store of
 // its own.
 func Run(t *testing.T, open func(*testing.T) session.Store) {
+	RunSome(t, open, func(string) bool { return true })
+}
+
+// RunSome is Run for the tests that keep chooses by their names. A name ends in the owner, if the test is run for several.
+func RunSome(t *testing.T, open func(*testing.T) session.Store, keep func(name string) bool) {
+	kept := func(name string, test func(*testing.T, session.Store)) {
+		if keep(name) {
+			run(t, name, open, test)
+		}
+	}
 	for _, owner := range []session.Owner{session.Operator, {Tenant: "acme", User: "ann"}} {
 		for _, test := range []struct {
 			name string
@@ -54,15 +64,15 @@ func Run(t *testing.T, open func(*testing.T) session.Store) {
 			{"load", testLoad},
 			{"context", testContext},
 		} {
-			run(t, test.name+", "+owner.String(), open, func(t *testing.T, s session.Store) { test.run(t, s.For(owner)) })
+			kept(test.name+", "+owner.String(), func(t *testing.T, s session.Store) { test.run(t, s.For(owner)) })
 		}
 	}
-	run(t, "close", open, testClose)
+	kept("close", testClose)
 	for _, test := range isolationTests {
-		run(t, test.name, open, test.run)
+		kept(test.name, test.run)
 	}
 	for _, test := range ledgerTests {
-		run(t, test.name, open, test.run)
+		kept(test.name, test.run)
 	}
 }
 

@@ -21,6 +21,7 @@ type Node struct {
 	conns  jet.Conns
 	prefix string
 	self   lease.Node
+	now    func() time.Duration // clock, except in tests
 	since  time.Duration
 	stop   chan struct{}
 	ended  sync.WaitGroup
@@ -46,7 +47,7 @@ func Start(conns jet.Conns, prefix string, self lease.Node) (*Node, error) {
 	if len(conns) == 0 || len(conns) > presence.MaxServers || self == 0 {
 		return nil, fmt.Errorf("heartbeats need 1 to %d connections and a node's number", presence.MaxServers)
 	}
-	n := &Node{conns: conns, prefix: prefix, self: self, since: clock(), stop: make(chan struct{}), contact: presence.NewContact(len(conns)),
+	n := &Node{conns: conns, prefix: prefix, self: self, now: clock, since: clock(), stop: make(chan struct{}), contact: presence.NewContact(len(conns)),
 		heard: make(map[lease.Node]time.Duration), gone: make(map[lease.Node]bool)}
 	for i, conn := range conns {
 		_, err := conn.Subscribe(beatSubject(prefix, "*"), func(m *nats.Msg) { n.hear(i, m) })
@@ -89,7 +90,7 @@ func (n *Node) beat(bye bool) {
 		if !conn.IsConnected() {
 			continue
 		}
-		b := beat{Server: i, Sent: clock(), Alone: n.alone(), Bye: bye}
+		b := beat{Server: i, Sent: n.now(), Alone: n.alone(), Bye: bye}
 		if conn.Publish(beatSubject(n.prefix, word(n.self)), encode(b)) == nil && bye && conn.FlushTimeout(askTime) != nil {
 			continue // the others notice by the silence
 		}
@@ -102,7 +103,7 @@ func (n *Node) beat(bye bool) {
 func (n *Node) alone() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.contact.Confirmed() == 0 || clock()-n.contact.Confirmed() >= presence.CutOff
+	return n.contact.Confirmed() == 0 || n.now()-n.contact.Confirmed() >= presence.CutOff
 }
 
 func (n *Node) hear(server int, m *nats.Msg) {
@@ -111,7 +112,7 @@ func (n *Node) hear(server int, m *nats.Msg) {
 	if from == 0 || json.Unmarshal(m.Data, &b) != nil {
 		return
 	}
-	now := clock()
+	now := n.now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
@@ -149,14 +150,14 @@ func (n *Node) Present(node lease.Node) bool {
 	if !ok {
 		heard = n.since
 	}
-	return !n.gone[node] && !n.contact.Gone(heard, clock(), presence.Default)
+	return !n.gone[node] && !n.contact.Gone(heard, n.now(), presence.Default)
 }
 
 // InContact reports whether this node is in contact with a majority of the servers.
 func (n *Node) InContact() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	_, ok := n.contact.Since(clock())
+	_, ok := n.contact.Since(n.now())
 	return ok
 }
 

@@ -1,3 +1,5 @@
+//go:build long
+
 package heartbeat_test
 
 import (
@@ -41,6 +43,16 @@ func start(t *testing.T, conns jet.Conns, number lease.Node) node {
 	return node{n, s, conns}
 }
 
+// join waits until the node is in contact. A node that has just started has sent a heartbeat that does not count, so that others may take it for gone.
+func (n node) join(t *testing.T) {
+	t.Helper()
+	for !n.InContact() {
+		if err := n.conns[0].Flush(); err != nil { // heartbeats arrive meanwhile
+			t.Fatal(err)
+		}
+	}
+}
+
 func (n node) claim(t *testing.T, id int) (session.Log, error) {
 	return n.store.For(session.Operator).Claim(t.Context(), storetest.ID(id))
 }
@@ -78,6 +90,9 @@ func TestTakeover(t *testing.T) {
 	a := start(t, jettest.Dial(t, proxies[0].URL(), proxies[1].URL(), proxies[2].URL()), 0xa)
 	b := start(t, servers.Dial(), 0xb)
 	c := start(t, servers.Dial(), 0xc)
+	for _, n := range []node{a, b, c} {
+		n.join(t)
+	}
 	held := make(map[int]session.Log)
 	for id := range 4 {
 		storetest.Create(t, a.store.For(session.Operator), session.Session{ID: storetest.ID(id)})

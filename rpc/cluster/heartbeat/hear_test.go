@@ -1,0 +1,122 @@
+package heartbeat
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/thinkd/thinkd/rpc/cluster/presence"
+	"github.com/thinkd/thinkd/session/lease"
+)
+
+const (
+	own   lease.Node = 0xa
+	other lease.Node = 0xb
+)
+
+// listener is a node without connections, whose clock the test moves.
+type listener struct {
+	*Node
+	at time.Duration
+}
+
+func listen(servers int) *listener {
+	l := &listener{at: time.Hour}
+	l.Node = &Node{prefix: "thinkd", self: own, now: func() time.Duration { return l.at }, since: l.at, contact: presence.NewContact(servers),
+		heard: make(map[lease.Node]time.Duration), gone: make(map[lease.Node]bool)}
+	return l
+}
+
+// get has a heartbeat arrive on the connection to a server.
+func (l *listener) get(server int, from lease.Node, b beat) {
+	l.hear(server, &nats.Msg{Subject: beatSubject(l.prefix, word(from)), Data: encode(b)})
+}
+
+// pass lets time pass in which the servers return what this node sends, and the other nodes send heartbeats.
+func (l *listener) pass(d time.Duration, servers []int, others ...lease.Node) {
+	for end := l.at + d; l.at < end; {
+		l.at += presence.Interval
+		for _, s := range servers {
+			for _, from := range others {
+				l.get(s, from, beat{Server: s, Sent: 1})
+			}
+			l.get(s, own, beat{Server: s, Sent: l.at})
+		}
+	}
+}
+
+func (l *listener) want(t *testing.T, when string, present, contact bool) {
+	t.Helper()
+	if l.Present(other) != present || l.InContact() != contact {
+		t.Errorf("%s: present %v, in contact %v; want %v, %v", when, l.Present(other), l.InContact(), present, contact)
+	}
+}
+
+func TestSilence(t *testing.T) {
+	l := listen(3)
+	l.want(t, "at the start", true, false)
+	l.pass(time.Minute, []int{0}, other)
+	l.want(t, "with one server of three", true, false)
+	l.pass(presence.CutOff+presence.Interval, []int{0, 1}, other)
+	l.want(t, "with two", true, true)
+	l.pass(presence.Silence, []int{0, 1})
+	l.want(t, "after 5 s of silence", true, true)
+	l.pass(2*presence.Interval, []int{0, 1})
+	l.want(t, "after more", false, true)
+	l.get(1, other, beat{Server: 1, Sent: 1})
+	l.want(t, "heard again", true, true)
+}
+
+// A node that is cut off cannot tell the silence of others from its own.
+func TestCutOff(t *testing.T) {
+	l := listen(3)
+	l.pass(time.Minute, []int{0, 1, 2}, other)
+	l.want(t, "at first", true, true)
+	l.pass(time.Hour, []int{0})
+	l.want(t, "cut off from two servers", true, false)
+	l.pass(presence.CutOff, []int{0, 2})
+	l.want(t, "just back", true, false)
+	l.pass(presence.Silence, []int{0, 2})
+	l.want(t, "back for longer than the silence", false, true)
+}
+
+// A node that is in contact with no majority says so, and is silent for the others.
+func TestAlone(t *testing.T) {
+	l := listen(1)
+	l.pass(time.Minute, []int{0}, other)
+	for range 12 {
+		l.pass(presence.Interval, []int{0})
+		l.get(0, other, beat{Sent: 1, Alone: true})
+	}
+	l.want(t, "heartbeats of a node that is cut off", false, true)
+}
+
+func TestGoodbye(t *testing.T) {
+	l := listen(1)
+	l.pass(time.Minute, []int{0}, other)
+	l.get(0, other, beat{Sent: 1, Bye: true})
+	l.want(t, "after a goodbye", false, true)
+}
+
+// What cannot be a heartbeat of this node, or of any, changes nothing.
+func TestForeignMessages(t *testing.T) {
+	l := listen(1)
+	for _, subject := range []string{"thinkd.hb.", "thinkd.hb.0", "thinkd.hb.xyz", "thinkd", ""} {
+		l.hear(0, &nats.Msg{Subject: subject, Data: encode(beat{Sent: 1})})
+	}
+	l.hear(0, &nats.Msg{Subject: beatSubject("thinkd", word(other)), Data: []byte(`{"sent":"`)})
+	l.get(0, own, beat{Sent: l.at + 1})        // from the future
+	l.get(0, own, beat{Sent: -1})              // before the clock
+	l.get(0, own, beat{Server: 1, Sent: l.at}) // sent on another connection
+	if len(l.heard) > 0 || l.contact.Confirmed() != 0 {
+		t.Errorf("heard %v, contact %v", l.heard, l.contact)
+	}
+	for n := range lease.Node(2 * maxNodes) {
+		l.at++
+		l.get(0, n+100, beat{Sent: 1})
+	}
+	if len(l.heard) != maxNodes || l.heard[2*maxNodes+99] != l.at {
+		t.Errorf("%d nodes are remembered, the newest at %v", len(l.heard), l.heard[2*maxNodes+99])
+	}
+}
