@@ -2,10 +2,7 @@ package jet_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -24,30 +21,11 @@ func TestOneServer(t *testing.T) {
 	suite(t, 1, 2)
 }
 
-var whole = flag.Bool("three", false, "TestThreeServers runs the whole suite")
-
-// TestThreeServers is the same with three servers, each of which has a replica of each stream. Without -three it leaves out what takes
-// longest, and runs the rest for one owner.
-func TestThreeServers(t *testing.T) {
-	testgo.Cost(t)
-	suite(t, 3, 1)
-}
-
-// slow begin the names of the tests that make a thousand sessions, or hundreds for many lists.
-var slow = []string{"create once, many", "stamps of several owners", "list while sessions change", "list in pages"}
-
-// short reports whether a test belongs to the short form with three servers.
-func short(name string) bool {
-	return !strings.HasSuffix(name, ", "+session.Operator.String()) &&
-		!slices.ContainsFunc(slow, func(start string) bool { return strings.HasPrefix(name, start) })
-}
-
 func suite(t *testing.T, replicas, shards int) {
 	link := jettest.Outside(t, jettest.Start(t, replicas).Dial())
 	var n atomic.Int32
 	t.Run("store", func(t *testing.T) {
-		keep := func(name string) bool { return replicas == 1 || *whole || short(name) }
-		storetest.RunSome(t, func(t *testing.T) session.Store {
+		storetest.Run(t, func(t *testing.T) session.Store {
 			prefix := fmt.Sprint("t", n.Add(1))
 			s, err := jet.Open(t.Context(), link, jet.Options{Prefix: prefix, Shards: shards, Replicas: replicas, MaxGrowth: 1 << 20})
 			if err != nil {
@@ -55,7 +33,7 @@ func suite(t *testing.T, replicas, shards int) {
 			}
 			t.Cleanup(func() { remove(t, link, prefix, shards) })
 			return s
-		}, keep)
+		})
 	})
 }
 

@@ -28,16 +28,6 @@ var cases = flag.Int("storecases", 1, "how many times as many random lists, chan
 // Run tests what every store must do. open makes an empty store; Run closes it. The tests run in parallel, each with a store of
 // its own.
 func Run(t *testing.T, open func(*testing.T) session.Store) {
-	RunSome(t, open, func(string) bool { return true })
-}
-
-// RunSome is Run for the tests that keep chooses by their names. A name ends in the owner, if the test is run for several.
-func RunSome(t *testing.T, open func(*testing.T) session.Store, keep func(name string) bool) {
-	kept := func(name string, test func(*testing.T, session.Store)) {
-		if keep(name) {
-			run(t, name, open, test)
-		}
-	}
 	for _, owner := range []session.Owner{session.Operator, {Tenant: "acme", User: "ann"}} {
 		for _, test := range []struct {
 			name string
@@ -64,15 +54,15 @@ func RunSome(t *testing.T, open func(*testing.T) session.Store, keep func(name s
 			{"load", testLoad},
 			{"context", testContext},
 		} {
-			kept(test.name+", "+owner.String(), func(t *testing.T, s session.Store) { test.run(t, s.For(owner)) })
+			run(t, test.name+", "+owner.String(), open, func(t *testing.T, s session.Store) { test.run(t, s.For(owner)) })
 		}
 	}
-	kept("close", testClose)
+	run(t, "close", open, testClose)
 	for _, test := range isolationTests {
-		kept(test.name, test.run)
+		run(t, test.name, open, test.run)
 	}
 	for _, test := range ledgerTests {
-		kept(test.name, test.run)
+		run(t, test.name, open, test.run)
 	}
 }
 

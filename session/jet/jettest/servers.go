@@ -51,7 +51,31 @@ func Start(t testing.TB, n int) *Servers {
 	for i := range n {
 		s.Run(i)
 	}
+	if n > 1 {
+		s.elect()
+	}
 	return s
+}
+
+// elect waits until the servers have a leader that knows all of them. Before, they refuse to create streams.
+func (s *Servers) elect() {
+	s.t.Helper()
+	until := time.NewTimer(ready)
+	defer until.Stop()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		for _, one := range s.list {
+			if one.JetStreamIsLeader() && len(one.JetStreamClusterPeers()) == len(s.list) {
+				return
+			}
+		}
+		select {
+		case <-look.C:
+		case <-until.C:
+			s.t.Fatalf("the servers elected no leader in %v", ready)
+		}
+	}
 }
 
 func freePort(t testing.TB) int {
