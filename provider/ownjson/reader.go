@@ -131,7 +131,7 @@ func hex(raw []byte) (char rune, ok bool) {
 // integer reads a whole number.
 func (r *reader) integer() (raw []byte, ok bool) {
 	raw, ok = r.number()
-	return raw, ok && bytes.IndexAny(raw, ".eE") < 0
+	return raw, ok && !bytes.ContainsAny(raw, ".eE")
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

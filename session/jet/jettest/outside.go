@@ -74,17 +74,17 @@ func (o *outside) do(ctx context.Context, run func(context.Context)) error {
 	}
 	c := <-o.free
 	c.cancel, c.canceled, c.run = nil, false, run
-	stop := context.AfterFunc(ctx, c.stop)
+	over := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		defer close(over)
+		c.stop()
+	})
 	o.jobs <- c
 	<-c.done
-	stopped := stop()
-	if stopped {
-		o.free <- c // else the function may still run
-	} else {
-		c.mu.Lock()
-		c.mu.Unlock()
-		o.free <- c
+	if !forget() {
+		<-over // it must not stop the next request of this call
 	}
+	o.free <- c
 	return nil
 }
 
