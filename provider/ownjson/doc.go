@@ -1,4 +1,4 @@
-// Package ownjson reads JSON that this program wrote with encoding/json, and writes the same, several times faster than encoding/json does.
+// Package ownjson reads JSON that this program wrote with encoding/json, and writes the same, in half the time of encoding/json.
 //
 // A session of 10,000 messages is 20 MB of JSON, and all of it is read when the session is loaded. encoding/json walks each value twice:
 // once to check it, and once to store it. It looks each name up in a table, and accepts names in other cases, unknown names and values in
@@ -11,6 +11,10 @@
 //
 // Guarantees: [Unmarshal] has the result and the error of json.Unmarshal into a zero value, whatever the data is. [Append]
 // writes the bytes of an Encoder. Tests compare both with encoding/json.
+//
+// A library was measured first. BenchmarkLoad with 10,000 messages on one processor (interleaved, two runs each): 82 and 97 ms with this
+// package, 149 and 125 ms with github.com/go-json-experiment/json, 165 and 170 ms with encoding/json. The library also adds 0.6 MB to the
+// program, and words errors in another way. It gains too little; without a goal for long conversations, encoding/json would do.
 //
 // The files depend on each other in one direction: unmarshal, marshal, make, read, write, plan, reader.
 package ownjson
