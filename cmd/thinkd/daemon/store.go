@@ -132,7 +132,7 @@ func (k *kept) openKeys(ctx context.Context, a config.Auth, log *slog.Logger) (e
 	if err != nil {
 		return err
 	}
-	log.Info("the stored keys of providers are encrypted; without the key under [auth] they are lost", "file", KeysName, "key", m.String(), "encrypted_anew", rotated)
+	log.Warn("the stored keys of providers are encrypted; without the key under [auth] they are lost", "file", KeysName, "key", m.String(), "encrypted_anew", rotated)
 	k.keys, err = login.OpenKeys(sealed)
 	return err
 }
