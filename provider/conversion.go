@@ -24,7 +24,7 @@ type Converter interface {
 }
 
 // ErrNotKnownYet says that only a call will show what is sent, and how much of earlier thinking.
-var ErrNotKnownYet = errors.New("what becomes of earlier thinking is not known before a call")
+var ErrNotKnownYet = errors.New("whether the model accepts earlier thinking is known only after a call")
 
 // Outliner is a [Provider] that can describe before a call what it would send. Outline makes no call, changes nothing, and describes what
 // Stream would send. It may take milliseconds for a long conversation.

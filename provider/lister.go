@@ -14,7 +14,7 @@ type Lister interface {
 }
 
 // ErrNoList is the error for a host that has no list of models, or whose list says nothing about what they can do.
-var ErrNoList = errors.New("the host does not tell what its models can do")
+var ErrNoList = errors.New("the host does not list what its models can do")
 
 // Tokens returns a number of tokens that a vendor or a table states, limited to plausible values: 0 to 2^40.
 func Tokens(n int64) int { return int(min(max(n, 0), 1<<40)) }

@@ -32,7 +32,7 @@ type message struct {
 // where it says otherwise: a replica may be behind.
 type api struct{ link Link }
 
-// The errors of JetStream that are told apart; see the list in the server's errors.json.
+// The errors of JetStream that have a meaning here; see the list in the server's errors.json.
 const (
 	errNoMessage    = 10037
 	errSize         = 10054

@@ -68,7 +68,7 @@ func (s *Store) Forget(ctx context.Context, owner session.Owner) error {
 	if len(page) > 0 {
 		return fmt.Errorf("%s: %w", owner, session.ErrOwner)
 	}
-	// The caches of other nodes are told by the value, and by what they miss.
+	// The caches of other nodes learn it from the value, and from what is missing.
 	marker, err := s.cas(ctx, s.state(), s.value(p, kindForgotten, "all"), func(message, bool) ([]byte, error) {
 		return []byte("{}"), nil
 	})

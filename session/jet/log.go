@@ -184,7 +184,7 @@ func (l *log) Checkpoints(ctx context.Context) ([]session.Growth, error) {
 	return l.grown.list(), nil
 }
 
-// Release gives up the log. It writes nothing: this node says "not mine" to whoever asks.
+// Release gives up the log. It writes nothing: this node answers "not mine" to other nodes.
 func (l *log) Release(ctx context.Context) error {
 	if err := l.lock(context.WithoutCancel(ctx)); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/thinkd/thinkd/session/mem"
 )
 
-// crossed is what becomes of earlier thinking, as thinking/explain foretells it or thinking_converted tells it.
+// crossed is the fate of earlier thinking: what thinking/explain predicts, or what thinking_converted reports.
 type crossed struct{ Kept, Converted, Dropped int }
 
 // crossing is a client with a tool, which follows one session.

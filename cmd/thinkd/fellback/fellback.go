@@ -28,7 +28,7 @@ type Model struct {
 	Level    string `json:"thinking_level"`
 }
 
-// Thinking is what becomes of earlier thinking, in blocks.
+// Thinking says how many blocks of earlier thinking are sent, converted or left out.
 type Thinking struct {
 	Kept      int `json:"kept"`
 	Converted int `json:"converted"`
