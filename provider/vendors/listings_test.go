@@ -184,7 +184,7 @@ base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","rea
 	}
 
 	// By its name, a host that cannot be asked says why.
-	for id, why := range map[string]string{"azure": "azure: the host does not tell", "groq": "groq: no key", "sglang": "sglang: nothing answers"} {
+	for id, why := range map[string]string{"azure": "azure: the host does not list", "groq": "groq: no key", "sglang": "sglang: nothing answers"} {
 		done, err := refreshed(t, l, id)
 		if err != nil || len(done) != 1 || !strings.HasPrefix(done[0].Error, why) {
 			t.Errorf("%s: %+v, %v", id, done, err)
