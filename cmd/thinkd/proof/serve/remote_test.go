@@ -105,12 +105,7 @@ func TestRemoteLogin(t *testing.T) {
 	config := proof.WriteConfig(t, fmt.Sprintf("[auth.oidc]\nissuer = %q\naudience = \"thinkd\"\n", issuer.url))
 	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(t.TempDir()), "--config", config)...))
 	mine := t.TempDir()
-	run := func(input string, args ...string) (string, error) {
-		cmd := proof.Command(t, nil, append([]string{"--data", mine}, args...)...)
-		cmd.Stdin = strings.NewReader(input)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
+	run := runner(t, mine)
 	if text, err := run("", "models", "--remote", s.Base); err == nil || !strings.Contains(text, "thinkd remote login") {
 		t.Errorf("without a login: %s, %v", text, err)
 	}
@@ -188,17 +183,22 @@ func TestRemoteLogin(t *testing.T) {
 	s.Terminate()
 }
 
+// runner runs commands of a user whose data directory is data, and returns all that they print.
+func runner(t *testing.T, data string) func(input string, args ...string) (string, error) {
+	return func(input string, args ...string) (string, error) {
+		cmd := proof.Command(t, nil, append([]string{"--data", data}, args...)...)
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+}
+
 // An API token is another way in, and the daemon's reason is what the command says.
 func TestRemoteToken(t *testing.T) {
 	data, config, mine := t.TempDir(), proof.WriteConfig(t, "[auth]\n"), t.TempDir()
 	word := token(t, data, config, "create", "--user", "ann")
 	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(data), "--config", config)...))
-	run := func(input string, args ...string) (string, error) {
-		cmd := proof.Command(t, nil, append([]string{"--data", mine}, args...)...)
-		cmd.Stdin = strings.NewReader(input)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
+	run := runner(t, mine)
 	if text, err := run("", "remote", "login", s.Base); err == nil || !strings.Contains(text, "no OpenID provider") {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -223,12 +223,7 @@ func TestRemotePipes(t *testing.T) {
 	data, config, mine := t.TempDir(), proof.WriteConfig(t, "[auth]\n"), t.TempDir()
 	word := token(t, data, config, "create", "--user", "ann")
 	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(data), "--config", config)...))
-	run := func(input string, args ...string) (string, error) {
-		cmd := proof.Command(t, nil, append([]string{"--data", mine}, args...)...)
-		cmd.Stdin = strings.NewReader(input)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
+	run := runner(t, mine)
 	if text, err := run("", "stdio", "--remote", s.Base); err == nil || !strings.Contains(text, "thinkd remote login") {
 		t.Errorf("without a login: %s, %v", text, err)
 	}
