@@ -14,7 +14,7 @@ import (
 type beat struct {
 	Server int           `json:"server"`          // whose connection it was sent on
 	Sent   time.Duration `json:"sent"`            // by the clock of the sender
-	Alone  bool          `json:"alone,omitempty"` // its sender is cut off: see Node.alone
+	Alone  bool          `json:"alone,omitempty"` // see presence.Contact.Alone
 	Bye    bool          `json:"bye,omitempty"`
 }
 

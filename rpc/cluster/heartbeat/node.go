@@ -97,13 +97,11 @@ func (n *Node) beat(bye bool) {
 	}
 }
 
-// alone reports whether this node is cut off. It may reach some servers still, and so be heard by others, and then nobody would serve its sessions. So
-// a heartbeat of a node that is cut off says so, and does not count for the others. For its own contact it counts. A node relies on its contact CutOff
-// after that has come back, so on heartbeats that the others have counted.
+// alone reports whether a heartbeat of this node must not count for others.
 func (n *Node) alone() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.contact.Confirmed() == 0 || n.now()-n.contact.Confirmed() >= presence.CutOff
+	return n.contact.Alone(n.now(), presence.Default)
 }
 
 func (n *Node) hear(server int, m *nats.Msg) {

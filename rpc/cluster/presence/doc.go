@@ -13,6 +13,9 @@
 // takes the other one for gone, whatever connections are cut, and a node that others take for gone is out of contact and knows it. The
 // second condition of Gone keeps a slow listener from judging: it hears its own heartbeat behind all that it has not read yet.
 //
+// A node that is out of contact may still reach one server, and be heard. Its heartbeats say that it is alone, and then they do not count for
+// others. Otherwise nobody would serve its sessions for as long as the other connections are cut.
+//
 // A node that comes back waits for CutOff before it relies on its contact. The evidence of a judge may be that old: a slow one may just be reading
 // of a silence that is over.
 //

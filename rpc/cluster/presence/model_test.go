@@ -33,7 +33,7 @@ type cluster struct {
 	slow    [nodes]bool // the node reads late
 
 	own   [servers][nodes]history // heartbeats that a node sent to the server itself
-	known [servers][nodes]history // heartbeats that the server has, also from other servers
+	known [servers][nodes]history // heartbeats that count for others and that the server has, also from other servers
 	read  [nodes]uint8            // how many ticks ago the node has read everything
 
 	contact [nodes]Contact
@@ -48,6 +48,8 @@ type rules struct {
 	atOnce       bool // a node that comes back is in contact at once
 	whenReturned bool // contact counts from the return of a heartbeat
 	noOrder      bool // Gone asks for silence and contact alone
+	allCount     bool // heartbeats of a node that is alone count for others
+	sentInTime   bool // contact goes on if a heartbeat returns that was sent before its end, even if it returns after it
 	times        Times
 	lag          uint8 // ticks that a slow node reads late
 	uncut        bool  // connections stay, so that more faults of other kinds are few states
@@ -89,6 +91,9 @@ func (c *cluster) tick(r rules) {
 				continue
 			}
 			c.own[k][n] |= 1
+			if !c.counts(n, r) {
+				continue
+			}
 			for other := range servers {
 				if c.routed(k, other) {
 					c.known[other][n] |= 1
@@ -101,6 +106,11 @@ func (c *cluster) tick(r rules) {
 			c.reads(n, r)
 		}
 	}
+}
+
+// counts reports whether what a node sends now counts for others.
+func (c *cluster) counts(n int, r rules) bool {
+	return r.allCount || !c.contact[n].Alone(present, r.times)
 }
 
 // reads takes what arrived since the last read.
@@ -123,7 +133,11 @@ func (c *cluster) reads(n int, r rules) {
 				if r.oneServer {
 					server = 0
 				}
+				before := c.contact[n]
 				c.contact[n].Returned(server, at, present, r.times)
+				if r.sentInTime && at < before.until {
+					c.contact[n].since = before.since
+				}
 				if r.atOnce {
 					c.contact[n].since = min(c.contact[n].since, present)
 				}
@@ -158,8 +172,9 @@ func (c *cluster) gone(n int, r rules) bool {
 }
 
 const (
-	wrongly model.Harm = "A node takes another one for gone that is in contact."
-	forEver model.Harm = "Two nodes take a session from each other for ever."
+	wrongly  model.Harm = "A node takes another one for gone that is in contact."
+	forEver  model.Harm = "Two nodes take a session from each other for ever."
+	unserved model.Harm = "Nobody serves a session, although a node is in contact."
 )
 
 func steps(c cluster, r rules) (list []model.Step[cluster]) {
@@ -208,10 +223,34 @@ func steps(c cluster, r rules) (list []model.Step[cluster]) {
 	return list
 }
 
+// served is met while the owner of the session is in contact. It is due while a node could be: it runs, and has connections to a majority.
+var served = model.Goal[cluster]{
+	Broken: unserved,
+	Due: func(c cluster) bool {
+		for n := range nodes {
+			connected := 0
+			for k := range servers {
+				if c.link[n][k] {
+					connected++
+				}
+			}
+			if !c.stopped[n] && !c.slow[n] && connected > servers/2 {
+				return true
+			}
+		}
+		return false
+	},
+	Met: func(c cluster) bool {
+		_, ok := c.contact[c.owner].Since(present)
+		return ok && !c.stopped[c.owner]
+	},
+}
+
 func check(r rules, faults uint8, only model.Harm) model.Report {
 	return model.Explore(model.World[cluster]{
 		Start: start(r, faults),
 		Steps: func(c cluster) []model.Step[cluster] { return steps(c, r) },
+		Goals: []model.Goal[cluster]{served},
 		Only:  only,
 	})
 }
@@ -222,7 +261,8 @@ var (
 	equal  = Times{CutOff: 5 * time.Second, Silence: 5 * time.Second}
 )
 
-// TestModel visits every state that two faults, at any time, lead to. No node takes another one for gone that is in contact.
+// TestModel visits every state that two faults, at any time, lead to. No node takes another one for gone that is in contact, and a node that is
+// in contact can take over from one that is not.
 func TestModel(t *testing.T) {
 	faults := uint8(2)
 	if *wider {
@@ -253,6 +293,8 @@ func TestModelFindsFaults(t *testing.T) {
 		"contact since the return":                    {rules{whenReturned: true, times: Default, lag: 4, uncut: true}, 3, wrongly},
 		"a slow listener judges":                      {rules{noOrder: true, times: equal, lag: 3, uncut: true}, 3, wrongly},
 		"back in contact at once":                     {rules{atOnce: true, times: narrow, lag: 3, uncut: true}, 3, wrongly},
+		"heartbeats of a node that is alone count":    {rules{allCount: true, times: Default, lag: 2}, 2, unserved},
+		"contact lasts by when heartbeats were sent":  {rules{sentInTime: true, times: Default, lag: 2}, 2, wrongly},
 		"cut off later than gone":                     {rules{times: Times{CutOff: 8 * time.Second, Silence: 5 * time.Second}}, 2, wrongly},
 	} {
 		t.Run(name, func(t *testing.T) {

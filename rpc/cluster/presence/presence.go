@@ -41,7 +41,7 @@ func (c *Contact) Returned(server int, sent, now time.Duration, times Times) {
 	if confirmed == 0 {
 		return
 	}
-	if confirmed >= c.until { // the contact before had ended when this heartbeat was sent
+	if now >= c.until { // the contact before has ended, and its heartbeats have said so meanwhile: see Alone
 		c.since = now + times.CutOff
 	}
 	c.until = max(c.until, confirmed+times.CutOff)
@@ -73,6 +73,14 @@ func (c *Contact) Since(now time.Duration) (since time.Duration, ok bool) {
 		return 0, false
 	}
 	return c.since, true
+}
+
+// Alone reports whether no majority has returned a heartbeat of the last CutOff. Such a node may still reach a server, and be heard through it.
+// So its heartbeats say that it is alone, and then they do not count for others: a node that serves nothing must not be taken for one that
+// does. For its own contact they count. They stop saying so before the node relies on its contact: see Since.
+func (c *Contact) Alone(now time.Duration, times Times) bool {
+	confirmed := c.Confirmed()
+	return confirmed == 0 || now-confirmed >= times.CutOff
 }
 
 // InTime reports whether a model call or a tool may start now: its entry was sent in the present contact, less than Margin
