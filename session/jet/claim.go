@@ -31,7 +31,7 @@ func (s *Store) take(ctx context.Context, p person, place place) (*log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &log{d: s.driver, accounts: s.accounts, ready: s.ready, released: s.released, place: place, epoch: made.log.Epoch, gate: newGate(), own: made.log, last: made.own, base: made.own}
+	l := &log{d: s.driver, accounts: s.accounts, ready: s.ready, released: s.released, place: place, epoch: made.log.Epoch, held: made.hold, turn: session.TurnID(made.own.Turn), gate: newGate(), own: made.log, last: made.own, base: made.own}
 	l.grown = &growths{api: s.driver.api, stream: s.ckpt(), prefix: fmt.Sprintf("%s.%d", s.growth(p, place.ref.ID), l.epoch), ctx: s.ctx, running: &s.running}
 	s.mu.Lock()
 	before := s.holders[place.ref]

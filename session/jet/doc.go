@@ -8,6 +8,7 @@
 //	P_LOG_<k>   the logs, on disk, each in one of several streams
 //	P_STATE     values, on disk: accounts of sessions, read marks, calls that no log has, budgets, ids of owners
 //	P_MADE      stamps of requests, on disk
+//	P_OPEN      marks of sessions with an open turn, on disk
 //	P_CKPT      growth of open blocks, in memory
 //
 // A message of a log has the sequence and the digest of the one before, so holes and changes are found when it is read. A body that is
@@ -21,5 +22,5 @@
 // follows a claim is certain.
 //
 // Files depend in one direction: link, api, name, head, body, cache, chain, drive, then values, made, budgets, account, growth, open, log, claim,
-// ledger, sessions, delete.
+// ledger, sessions, delete, marks.
 package jet

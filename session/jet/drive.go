@@ -112,6 +112,9 @@ func (d driver) wait(ctx context.Context) {
 // if it is not in the log and never will be, because somebody else claimed or deleted the session.
 func (d driver) store(ctx context.Context, l *lease.Log, p place, h head, body []byte) (found, error) {
 	w := l.Write(newID())
+	if h.Run {
+		w = l.Release(newID())
+	}
 	h.ID, h.Epoch, h.Node, h.Back = w.Message.ID, w.Message.Epoch, w.Message.Node, w.After
 	t := tries{since: time.Now()}
 	var newest found

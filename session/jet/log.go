@@ -21,6 +21,8 @@ type log struct {
 
 	place place
 	epoch uint64
+	held  bool
+	turn  session.TurnID
 	grown *growths
 
 	gate // for an append; what follows is its holder's
@@ -32,6 +34,12 @@ type log struct {
 	mu   sync.Mutex
 	ends error // what later calls return: the log is of no use any more
 }
+
+// Held reports whether the queue waits for a person: the holder before did not hand the log over.
+func (l *log) Held() bool { return l.held }
+
+// Turn is the turn that was open when the log was claimed; empty: none was.
+func (l *log) Turn() session.TurnID { return l.turn }
 
 // Epoch begins with 0: the first claim of a session has the epoch 1 in the store.
 func (l *log) Epoch() uint64 { return l.epoch - 1 }
@@ -73,6 +81,11 @@ func (l *log) Append(ctx context.Context, entries ...session.Entry) (last uint64
 	if err != nil {
 		return 0, fmt.Errorf("session %s: %w", l.place.ref, err)
 	}
+	return l.add(ctx, entries, values, false)
+}
+
+// add is one append. run says that it gives up the log.
+func (l *log) add(ctx context.Context, entries []session.Entry, values [][]byte, run bool) (last uint64, err error) {
 	if err := l.lock(ctx); err != nil {
 		return 0, err
 	}
@@ -84,7 +97,7 @@ func (l *log) Append(ctx context.Context, entries ...session.Entry) (last uint64
 	running := after.Turn
 	charges := after.apply(l.place.ref.Owner, l.base.Pos+uint64(len(entries)), entries)
 	h := next(l.base, l.last)
-	h.Pos, h.N, h.Turn = after.Pos, len(entries), string(after.Turn)
+	h.Pos, h.N, h.Turn, h.Run = after.Pos, len(entries), string(after.Turn), run
 	b := body{entries: values}
 	if b.record, err = json.Marshal(after.Session); err != nil {
 		return 0, fmt.Errorf("session %s: %w", l.place.ref, err)
@@ -193,6 +206,14 @@ func (l *log) Release(ctx context.Context) error {
 	l.fence(fmt.Errorf("session %s: %w", l.place.ref, session.ErrFenced))
 	l.released(l)
 	return nil
+}
+
+// HandOver gives up the log by a message: the next holder runs the queue.
+func (l *log) HandOver(ctx context.Context) error {
+	if _, err := l.add(ctx, nil, nil, true); err != nil {
+		return err
+	}
+	return l.Release(ctx)
 }
 
 // copy is the account as it is now, to be changed.

@@ -20,6 +20,7 @@ import (
 //	P.log.<shard>.<tenant>.<user>.<session>                     the log of a session
 //	P.state.<tenant>.<user>.<b>.<b>.<kind>.<key>                one value; b are buckets by the hash of the key
 //	P.ckpt.<tenant>.<user>.<session>.<epoch>.<block>            growth of an open block
+//	P.open.<tenant>.<user>.<session>                            a mark
 //	P.made.<tenant>.<user>                                      stamps, the newest MaxStamps
 //	P.people.<kind>.<hash>, P.all.<name>                        ids of people; values of the whole store
 var (
@@ -70,6 +71,7 @@ func (n names) logStream(shard int) string { return fmt.Sprintf("%s_LOG_%d", n.p
 func (n names) state() string              { return n.prefix + "_STATE" }
 func (n names) ckpt() string               { return n.prefix + "_CKPT" }
 func (n names) made() string               { return n.prefix + "_MADE" }
+func (n names) open() string               { return n.prefix + "_OPEN" }
 
 // place is where a log is.
 type place struct {

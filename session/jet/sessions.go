@@ -230,6 +230,23 @@ func (s sessions) Get(ctx context.Context, id session.ID) (record session.Sessio
 	return record, err
 }
 
+// Owner reads which node the last message of a log names, and its epoch, as [Store.Mine] has it. The node is 0 after a release. It may have given up
+// the log since.
+func (s *Store) Owner(ctx context.Context, ref session.Ref) (node lease.Node, epoch uint64, err error) {
+	p, ok, err := s.find(ctx, ref.Owner)
+	if err == nil && (!ok || session.CheckID(string(ref.ID)) != nil) {
+		err = notFound(ref)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	last, ok, err := s.lastOf(ctx, s.names.place(p, ref))
+	if err == nil && !ok {
+		err = notFound(ref)
+	}
+	return last.Node, last.Epoch, err
+}
+
 // MarkRead notes what a principal has read. The log is its owner's, so marks are a value of their own.
 func (s sessions) MarkRead(ctx context.Context, id session.ID, principal string, ended int) error {
 	p, at, err := s.place(ctx, id)

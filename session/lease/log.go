@@ -12,6 +12,11 @@ func (l Log) Write(id ID) Write {
 	return Write{Message: Head{Epoch: l.Epoch, Node: l.Node, ID: id}, After: l.Tail}
 }
 
+// Release begins the append that gives the log up. The queue goes on at the next owner. Nothing may follow.
+func (l Log) Release(id ID) Write {
+	return Write{Message: Head{Epoch: l.Epoch, ID: id, Run: true}, After: l.Tail}
+}
+
 // Settled takes note of an append that is Done.
 func (l *Log) Settled(w Write) { l.Tail = w.Message.Seq }
 

@@ -24,7 +24,7 @@ type listener struct {
 func listen(servers int) *listener {
 	l := &listener{at: time.Hour}
 	l.Node = &Node{prefix: "thinkd", self: own, now: func() time.Duration { return l.at }, since: l.at, contact: presence.NewContact(servers),
-		heard: make(map[lease.Node]time.Duration), gone: make(map[lease.Node]bool)}
+		heard: make(map[lease.Node]time.Duration), gone: make(map[lease.Node]bool), peers: make(map[lease.Node]About)}
 	return l
 }
 
@@ -97,6 +97,43 @@ func TestGoodbye(t *testing.T) {
 	l.pass(time.Minute, []int{0}, other)
 	l.get(0, other, beat{Sent: 1, Bye: true})
 	l.want(t, "after a goodbye", false, true)
+}
+
+// A heartbeat says what its node is called, and that node is listed while it is present.
+func TestPeers(t *testing.T) {
+	l := listen(1)
+	about := About{Name: "b", Link: "10.0.0.2:7718", Turns: 3}
+	l.get(0, other, beat{Sent: 1, About: about})
+	if got := l.Peers(); len(got) != 1 || got[0] != (Peer{other, about}) || l.Name(other) != "b" {
+		t.Errorf("peers %+v, name %q", got, l.Name(other))
+	}
+	l.pass(2*presence.Silence, []int{0})
+	if got := l.Peers(); len(got) != 0 || l.Name(other) != "b" || l.Name(own) != word(own) {
+		t.Errorf("after its silence: peers %+v, names %q, %q", got, l.Name(other), l.Name(own))
+	}
+}
+
+// What was true at the beginning of the contact is true while the contact lasts.
+func TestUnbroken(t *testing.T) {
+	l := listen(3)
+	l.pass(time.Minute, []int{0, 1})
+	sent := l.at
+	l.pass(presence.Interval, []int{0, 1})
+	if !l.Unbroken(sent) || !l.InTime(sent) || l.Unbroken(time.Second) {
+		t.Errorf("in contact: unbroken %v, in time %v, since ever %v", l.Unbroken(sent), l.InTime(sent), l.Unbroken(time.Second))
+	}
+	l.pass(presence.Margin, []int{0, 1})
+	if !l.Unbroken(sent) || l.InTime(sent) {
+		t.Errorf("after the margin: unbroken %v, in time %v", l.Unbroken(sent), l.InTime(sent))
+	}
+	l.at += presence.CutOff // the process was stopped
+	if l.Unbroken(sent) {
+		t.Error("nothing is known of the time in which the process was stopped")
+	}
+	l.pass(time.Minute, []int{0, 1})
+	if l.Unbroken(sent) {
+		t.Error("the contact of now says nothing about before")
+	}
 }
 
 // What cannot be a heartbeat of this node, or of any, changes nothing.

@@ -16,18 +16,35 @@ type beat struct {
 	Sent   time.Duration `json:"sent"`            // by the clock of the sender
 	Alone  bool          `json:"alone,omitempty"` // see presence.Contact.Alone
 	Bye    bool          `json:"bye,omitempty"`
+	About  About         `json:"about,omitzero"`
 }
 
-// question asks a node whether it has a session.
+// About is what the others may know of a node.
+type About struct {
+	Name     string `json:"name,omitempty"`
+	Link     string `json:"link,omitempty"` // where other nodes connect to it; empty: nowhere
+	Draining bool   `json:"draining,omitempty"`
+	Turns    int    `json:"turns,omitempty"` // that run
+}
+
+// Peer is another node that is present.
+type Peer struct {
+	Node lease.Node
+	About
+}
+
+// question asks a node whether it has a session, or, with Take, to claim it.
 type question struct {
 	Tenant []byte     `json:"tenant,omitempty"`
 	User   []byte     `json:"user,omitempty"`
 	ID     session.ID `json:"id"`
 	Epoch  uint64     `json:"epoch"`
+	Take   bool       `json:"take,omitempty"`
 }
 
 type answer struct {
 	NotMine bool `json:"not_mine"`
+	Taken   bool `json:"taken,omitempty"`
 }
 
 func (q question) ref() session.Ref {

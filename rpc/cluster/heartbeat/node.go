@@ -1,10 +1,12 @@
 package heartbeat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +32,10 @@ type Node struct {
 	contact presence.Contact
 	heard   map[lease.Node]time.Duration // when each node was heard last
 	gone    map[lease.Node]bool          // those that said goodbye
+	peers   map[lease.Node]About
+	about   About
 	mine    func(session.Ref, uint64) bool
+	take    func(session.Ref, uint64) bool
 }
 
 var _ jet.Peers = (*Node)(nil)
@@ -38,8 +43,12 @@ var _ jet.Peers = (*Node)(nil)
 // maxNodes is how many runs of nodes are remembered. Those that were not heard for longest are forgotten first, and count as gone.
 const maxNodes = 1000
 
-// askTime is how long a question may take. A node that does not answer has the session.
-const askTime = 2 * time.Second
+// askTime is how long a question may take. A node that does not answer has the session. takeTime is how long a claim may take, with the load of
+// the session.
+const (
+	askTime  = 2 * time.Second
+	takeTime = 20 * time.Second
+)
 
 // Start begins to send and to listen. There is a connection to each store server. The prefix is that of the store. A node that has just started is out of
 // contact for some seconds.
@@ -48,7 +57,7 @@ func Start(conns jet.Conns, prefix string, self lease.Node) (*Node, error) {
 		return nil, fmt.Errorf("heartbeats need 1 to %d connections and a node's number", presence.MaxServers)
 	}
 	n := &Node{conns: conns, prefix: prefix, self: self, now: clock, since: clock(), stop: make(chan struct{}), contact: presence.NewContact(len(conns)),
-		heard: make(map[lease.Node]time.Duration), gone: make(map[lease.Node]bool)}
+		heard: make(map[lease.Node]time.Duration), gone: make(map[lease.Node]bool), peers: make(map[lease.Node]About)}
 	for i, conn := range conns {
 		_, err := conn.Subscribe(beatSubject(prefix, "*"), func(m *nats.Msg) { n.hear(i, m) })
 		if err == nil {
@@ -67,6 +76,44 @@ func (n *Node) Serve(mine func(ref session.Ref, epoch uint64) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.mine = mine
+}
+
+// ServeTakes has requests to take a session answered: take claims it, and reports whether it did. Until then the answer is no. take runs in a goroutine
+// of its own.
+func (n *Node) ServeTakes(take func(ref session.Ref, epoch uint64) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.take = take
+}
+
+// Tell sets what the heartbeats say of this node.
+func (n *Node) Tell(about About) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.about = about
+}
+
+// Peers lists the other nodes that are present, by number.
+func (n *Node) Peers() (list []Peer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for node, about := range n.peers {
+		if n.presentLocked(node) {
+			list = append(list, Peer{node, about})
+		}
+	}
+	slices.SortFunc(list, func(a, b Peer) int { return cmp.Compare(a.Node, b.Node) })
+	return list
+}
+
+// Name is the name of a node that was heard, and its number otherwise.
+func (n *Node) Name(node lease.Node) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if name := n.peers[node].Name; name != "" {
+		return name
+	}
+	return word(node)
 }
 
 // send ends with the node.
@@ -90,7 +137,7 @@ func (n *Node) beat(bye bool) {
 		if !conn.IsConnected() {
 			continue
 		}
-		b := beat{Server: i, Sent: n.now(), Alone: n.alone(), Bye: bye}
+		b := beat{Server: i, Sent: n.now(), Alone: n.alone(), Bye: bye, About: n.said()}
 		if conn.Publish(beatSubject(n.prefix, word(n.self)), encode(b)) == nil && bye && conn.FlushTimeout(askTime) != nil {
 			continue // the others notice by the silence
 		}
@@ -102,6 +149,12 @@ func (n *Node) alone() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.contact.Alone(n.now(), presence.Default)
+}
+
+func (n *Node) said() About {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.about
 }
 
 func (n *Node) hear(server int, m *nats.Msg) {
@@ -118,6 +171,7 @@ func (n *Node) hear(server int, m *nats.Msg) {
 		n.heardLocked(from, now)
 		n.gone[from] = true
 	case from != n.self && !b.Alone:
+		n.peers[from] = b.About
 		n.heardLocked(from, now)
 	case from != n.self:
 	case b.Server == server && b.Sent > 0 && b.Sent <= now:
@@ -138,12 +192,17 @@ func (n *Node) heardLocked(from lease.Node, now time.Duration) {
 	}
 	delete(n.heard, oldest)
 	delete(n.gone, oldest)
+	delete(n.peers, oldest)
 }
 
 // Present reports whether a node may have logs open. It says no only after a goodbye, or after silence, if this node may judge that.
 func (n *Node) Present(node lease.Node) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.presentLocked(node)
+}
+
+func (n *Node) presentLocked(node lease.Node) bool {
 	heard, ok := n.heard[node]
 	if !ok {
 		heard = n.since
@@ -159,21 +218,68 @@ func (n *Node) InContact() bool {
 	return ok
 }
 
+// Clock is the time by which contact is measured.
+func (n *Node) Clock() time.Duration { return n.now() }
+
+// Unbroken reports whether this node is in contact, and has been since a time: what was true of its sessions then is true now.
+func (n *Node) Unbroken(at time.Duration) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	since, ok := n.contact.Since(n.now())
+	return ok && at >= since
+}
+
+// InTime reports whether a model call or a tool may start now whose entry was sent at a time: see [presence.Contact.InTime].
+func (n *Node) InTime(sent time.Duration) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.contact.InTime(sent, n.now(), presence.Default)
+}
+
+// Confirmed is when the newest heartbeat was sent that a majority of the servers returned. 0: none was.
+func (n *Node) Confirmed() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.contact.Confirmed()
+}
+
 // NotMine asks a node whether it has neither the log of a session open with an epoch, nor a claim of it on the way.
 func (n *Node) NotMine(ctx context.Context, node lease.Node, ref session.Ref, epoch uint64) bool {
+	return n.ask(ctx, node, ref, epoch, false).NotMine
+}
+
+// Take asks a node to claim a session whose log this node has handed over, and reports whether it did.
+func (n *Node) Take(ctx context.Context, node lease.Node, ref session.Ref, epoch uint64) bool {
+	ctx, cancel := context.WithTimeout(ctx, takeTime)
+	defer cancel()
+	return n.ask(ctx, node, ref, epoch, true).Taken
+}
+
+func (n *Node) ask(ctx context.Context, node lease.Node, ref session.Ref, epoch uint64, take bool) (a answer) {
 	ask := nats.NewMsg(askSubject(n.prefix, node))
-	ask.Data = encode(question{[]byte(ref.Owner.Tenant), []byte(ref.Owner.User), ref.ID, epoch})
-	var a answer
+	ask.Data = encode(question{[]byte(ref.Owner.Tenant), []byte(ref.Owner.User), ref.ID, epoch, take})
 	for try := range n.conns {
-		m, err := n.conns.Request(ctx, try, ask)
-		if err == nil {
-			return json.Unmarshal(m.Data, &a) == nil && a.NotMine
+		m, err := n.request(ctx, try, ask, take)
+		if err == nil && json.Unmarshal(m.Data, &a) == nil {
+			return a
 		}
 		if !errors.Is(err, nats.ErrNoResponders) { // only such a server is known not to reach the node
-			return false
+			return answer{}
 		}
 	}
-	return false
+	return answer{}
+}
+
+// request asks once. A claim takes longer than a request to a server may.
+func (n *Node) request(ctx context.Context, try int, ask *nats.Msg, take bool) (*nats.Msg, error) {
+	conn := n.conns[try]
+	switch {
+	case !take:
+		return n.conns.Request(ctx, try, ask)
+	case !conn.IsConnected():
+		return nil, nats.ErrNoResponders
+	}
+	return conn.RequestMsgWithContext(ctx, ask)
 }
 
 func (n *Node) reply(m *nats.Msg) {
@@ -182,16 +288,27 @@ func (n *Node) reply(m *nats.Msg) {
 		return
 	}
 	n.mu.Lock()
-	mine := n.mine
+	mine, take := n.mine, n.take
 	n.mu.Unlock()
-	a := answer{mine != nil && !mine(q.ref(), q.Epoch)}
+	switch {
+	case !q.Take:
+		n.respond(m, answer{NotMine: mine != nil && !mine(q.ref(), q.Epoch)})
+	case take == nil:
+		n.respond(m, answer{})
+	default:
+		n.ended.Go(func() { n.respond(m, answer{Taken: take(q.ref(), q.Epoch)}) }) // ends with the claim; Close waits
+	}
+}
+
+func (n *Node) respond(m *nats.Msg, a answer) {
 	if m.Respond(encode(a)) != nil {
-		return // the node that asked takes that for "mine"
+		return // the node that asked takes that for "mine", or for "not taken"
 	}
 }
 
 // Close says goodbye and ends the heartbeats. The caller has released all logs. The connections are the caller's.
 func (n *Node) Close() {
+	n.ServeTakes(nil)
 	close(n.stop)
 	n.ended.Wait()
 }
