@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 	"provider/login":        {"provider", "provider/durable", "provider/exchange", "provider/loopback", "provider/refusal"},
 	"provider/identity":     {"provider", "provider/login", "provider/refusal"},
 	"provider/schema":       {"provider"},
-	"provider/vault":        {"provider/durable"},
+	"provider/vault":        {"provider", "provider/durable"},
 	"provider/vendors": {"provider", "provider/aws", "provider/chat", "provider/cohere", "provider/converse", "provider/durable", "provider/exchange", "provider/gemini", "provider/identity", "provider/login", "provider/messages",
 		"provider/ollama", "provider/quota", "provider/responses", "provider/sim", "provider/sim/faces", "provider/transport", "registry"},
 	"provider/ollama":     {"provider", "provider/exchange", "provider/refusal", "provider/replay", "provider/schema", "provider/thinktag"},

@@ -1,7 +1,6 @@
 package vault
 
 import (
-	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -11,18 +10,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"runtime"
 	"strings"
-	"time"
 )
 
-const (
-	keyBytes = 32
-	maxText  = 64 << 10 // bytes that a file or a command may give
-)
+const keyBytes = 32
 
 // Masters are the master keys: the first encrypts, and each of them decrypts what it has encrypted. The zero Masters has none.
 type Masters struct {
@@ -41,53 +32,20 @@ func (m Masters) GoString() string { return m.from }
 
 // FromFile reads master keys from a file. A file that everybody can read is an error.
 func FromFile(path string) (Masters, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Masters{}, err
-	}
-	defer f.Close() // it was only read
-	info, err := f.Stat()
-	if err != nil {
-		return Masters{}, err
-	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o007 != 0 {
-		return Masters{}, fmt.Errorf("%s can be read by everybody (mode %o): make it 600", path, info.Mode().Perm())
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	text, err := fromFile(path)
 	if err != nil {
 		return Masters{}, err
 	}
 	return read(path, text)
 }
 
-// commandTime is how long a command may take: a person may have to touch something.
-const commandTime = 30 * time.Second
-
 // FromCommand reads master keys from the output of a program. Its errors have what the program wrote to standard error.
 func FromCommand(ctx context.Context, command []string) (Masters, error) {
-	ctx, stop := context.WithTimeout(ctx, commandTime)
-	defer stop()
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.WaitDelay = time.Second // for children that hold the pipes
-	var out, said limited
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return Masters{}, fmt.Errorf("%s: %w: %s", command[0], err, strings.TrimSpace(said.String()))
+	text, err := fromCommand(ctx, command)
+	if err != nil {
+		return Masters{}, err
 	}
-	return read("the output of "+command[0], out.Bytes())
-}
-
-// limited keeps the beginning of what is written.
-type limited struct{ bytes.Buffer }
-
-func (l *limited) Write(p []byte) (int, error) {
-	if room := maxText + 1 - l.Len(); room > 0 {
-		l.Buffer.Write(p[:min(room, len(p))]) // never fails
-	}
-	return len(p), nil
+	return read(outputOf(command), text)
 }
 
 // read takes a key from each line. Empty lines, and those that begin with #, are none.

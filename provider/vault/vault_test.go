@@ -203,3 +203,41 @@ func TestMasters(t *testing.T) {
 		t.Error("a program that is not there has a key")
 	}
 }
+
+// A secret is one line of a file or of a program's output. What is none is named, and not quoted.
+func TestSecrets(t *testing.T) {
+	dir := t.TempDir()
+	file := func(text string, mode os.FileMode) string {
+		path := filepath.Join(dir, fmt.Sprint("secret", len(text), mode))
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if s, err := SecretFromFile(file(secret+"\n", 0o600)); err != nil || s.Reveal() != secret {
+		t.Errorf("%v, %v", s, err)
+	}
+	for path, want := range map[string]string{
+		file(" \n", 0o600):                      "is empty",
+		file(secret+"\n"+secret+"\n", 0o600):    "more than one line",
+		file(strings.Repeat("k", 1<<17), 0o600): "is longer than",
+		filepath.Join(dir, "none"):              "no such file",
+		file(secret, 0o644):                     "can be read by everybody",
+	} {
+		if runtime.GOOS == "windows" {
+			continue // there are no modes, and another text for what is not there
+		}
+		if s, err := SecretFromFile(path); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) || !s.IsZero() {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return // sh is not there
+	}
+	if s, err := SecretFromCommand(t.Context(), []string{"sh", "-c", "echo " + secret}); err != nil || s.Reveal() != secret {
+		t.Errorf("%v, %v", s, err)
+	}
+	if _, err := SecretFromCommand(t.Context(), []string{"sh", "-c", "echo locked >&2; exit 3"}); err == nil || !strings.Contains(err.Error(), "exit status 3: locked") {
+		t.Errorf("%v", err)
+	}
+}
