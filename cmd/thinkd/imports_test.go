@@ -136,7 +136,7 @@ var allowed = map[string][]string{
 	"cmd/thinkd/costs":          {"cmd/thinkd/printable", "provider"},
 	"cmd/thinkd/welcome":        {"rpc/door"},
 	"cmd/thinkd/watch":          {"cmd/thinkd/fellback", "cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
-	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/auth", "rpc/network", "rpc/oidc", "session", "web"},
+	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "provider/vault", "rpc", "rpc/auth", "rpc/network", "rpc/oidc", "session", "web"},
 	"cmd/thinkd/remote":         {"provider/durable", "rpc/conn", "rpc/door"},
 	"cmd/thinkd/users":          {"agent", "cmd/thinkd/config", "rpc/auth", "rpc/door", "session", "session/blob", "session/bolt"},
 	"cmd/thinkd/usersocket":     {"rpc/auth", "rpc/conn", "rpc/method", "session"},

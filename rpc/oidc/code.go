@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -28,7 +29,7 @@ var _ auth.SignInProvider = (*Tokens)(nil)
 
 // Begin is that of [auth.SignInProvider].
 func (t *Tokens) Begin(ctx context.Context, redirect string) (string, auth.Attempt, error) {
-	c, err := t.codeFlow(ctx, redirect)
+	c, _, err := t.codeFlow(ctx, redirect)
 	if err != nil {
 		return "", auth.Attempt{}, err
 	}
@@ -38,30 +39,22 @@ func (t *Tokens) Begin(ctx context.Context, redirect string) (string, auth.Attem
 
 // Finish is that of [auth.SignInProvider].
 func (t *Tokens) Finish(ctx context.Context, code string, a auth.Attempt) (auth.SignedIn, error) {
-	c, err := t.codeFlow(ctx, a.Redirect)
+	answer, err := t.tokens(ctx, a.Redirect, func(ctx context.Context, c oauth2.Config) (*oauth2.Token, error) {
+		return c.Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
+	})
 	if err != nil {
 		return auth.SignedIn{}, err
-	}
-	ctx, stop := t.exchanging(ctx)
-	defer stop()
-	answer, err := c.Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
-	if err != nil {
-		return auth.SignedIn{}, t.failure(err)
 	}
 	return t.signedIn(ctx, answer, a.Nonce)
 }
 
 // Refresh is that of [auth.SignInProvider].
 func (t *Tokens) Refresh(ctx context.Context, refresh provider.Secret) (auth.SignedIn, error) {
-	c, err := t.codeFlow(ctx, "")
+	answer, err := t.tokens(ctx, "", func(ctx context.Context, c oauth2.Config) (*oauth2.Token, error) {
+		return c.TokenSource(ctx, &oauth2.Token{RefreshToken: refresh.Reveal()}).Token()
+	})
 	if err != nil {
 		return auth.SignedIn{}, err
-	}
-	ctx, stop := t.exchanging(ctx)
-	defer stop()
-	answer, err := c.TokenSource(ctx, &oauth2.Token{RefreshToken: refresh.Reveal()}).Token()
-	if err != nil {
-		return auth.SignedIn{}, t.failure(err)
 	}
 	s, err := t.signedIn(ctx, answer, "")
 	if s.Refresh.IsZero() { // a provider that does not rotate it
@@ -80,19 +73,66 @@ func (t *Tokens) Source() string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// published is what the issuer's description has in addition to what the library reads.
+type published struct {
+	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+	Revocation  string   `json:"revocation_endpoint"`
+	EndSession  string   `json:"end_session_endpoint"`
+}
+
 // codeFlow is the flow at the issuer's endpoints, which the first use asks for.
-func (t *Tokens) codeFlow(ctx context.Context, redirect string) (oauth2.Config, error) {
+func (t *Tokens) codeFlow(ctx context.Context, redirect string) (c oauth2.Config, more published, err error) {
 	p, _, err := t.describe(ctx)
 	if err != nil {
-		return oauth2.Config{}, err
+		return c, more, err
+	}
+	if err := p.Claims(&more); err != nil {
+		return c, more, fmt.Errorf("OpenID provider %s: its description: %w", t.config.Issuer, err)
 	}
 	at := p.Endpoint()
 	if at.AuthURL == "" || at.TokenURL == "" {
-		return oauth2.Config{}, fmt.Errorf("OpenID provider %s has no authorization code flow", t.config.Issuer)
+		return c, more, fmt.Errorf("OpenID provider %s has no authorization code flow", t.config.Issuer)
 	}
-	at.AuthStyle = oauth2.AuthStyleInParams // the client is public: to try another style could void the code
-	return oauth2.Config{ClientID: t.config.Audience, Endpoint: at, RedirectURL: redirect,
-		Scopes: []string{oidc.ScopeOpenID, "profile", "email", oidc.ScopeOfflineAccess}}, nil
+	return oauth2.Config{ClientID: t.config.Audience, ClientSecret: t.config.Secret.Reveal(), Endpoint: at, RedirectURL: redirect,
+		Scopes: []string{oidc.ScopeOpenID, "profile", "email", oidc.ScopeOfflineAccess}}, more, nil
+}
+
+// styles are the ways in which the client says who it is, the likely one first. Some providers take a secret in the header only, and others in
+// the body only, as is set there for the client.
+func (t *Tokens) styles(of published) []oauth2.AuthStyle {
+	switch {
+	case t.config.Secret.IsZero():
+		return []oauth2.AuthStyle{oauth2.AuthStyleInParams}
+	case len(of.AuthMethods) > 0 && !slices.Contains(of.AuthMethods, "client_secret_basic"):
+		return []oauth2.AuthStyle{oauth2.AuthStyleInParams, oauth2.AuthStyleInHeader}
+	}
+	return []oauth2.AuthStyle{oauth2.AuthStyleInHeader, oauth2.AuthStyleInParams}
+}
+
+// tokens makes a request for tokens. A provider that does not recognize the client gets the request again in the next style: it has refused
+// before it used the code or the refresh token up (RFC 6749, 5.2).
+func (t *Tokens) tokens(ctx context.Context, redirect string, request func(context.Context, oauth2.Config) (*oauth2.Token, error)) (answer *oauth2.Token, err error) {
+	c, of, err := t.codeFlow(ctx, redirect)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := t.exchanging(ctx)
+	defer stop()
+	for _, c.Endpoint.AuthStyle = range t.styles(of) {
+		if answer, err = request(ctx, c); !unknownClient(err) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, t.failure(err)
+	}
+	return answer, nil
+}
+
+// unknownClient reports whether a request failed because of the client's secret.
+func unknownClient(err error) bool {
+	answer, ok := errors.AsType[*oauth2.RetrieveError](err)
+	return ok && answer.ErrorCode == "invalid_client"
 }
 
 // exchanging is the context of a request for tokens. It ends by itself only: an answer that is given up could have the only refresh token.
@@ -125,6 +165,10 @@ func (t *Tokens) failure(err error) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("OpenID provider %s: %w", t.config.Issuer, err)
+	case unknownClient(err) && t.config.Secret.IsZero():
+		return fmt.Errorf("OpenID provider %s refuses the client %s without a secret: set client_secret_file under [auth.oidc], or register a public client", t.config.Issuer, t.config.Audience)
+	case unknownClient(err):
+		return fmt.Errorf("OpenID provider %s refuses the client %s: the client secret under [auth.oidc] is wrong, or has expired", t.config.Issuer, t.config.Audience)
 	case answer.ErrorCode == "" || answer.Response.StatusCode >= http.StatusInternalServerError:
 		return fmt.Errorf("OpenID provider %s answers %s", t.config.Issuer, answer.Response.Status)
 	}

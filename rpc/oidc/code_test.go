@@ -18,6 +18,11 @@ import (
 // begun is a sign-in of the provider's test user up to the code.
 func (a *admitting) begun(i *issuer) (code string, at auth.Attempt) {
 	a.Helper()
+	return a.begunAs(i, clientID)
+}
+
+func (a *admitting) begunAs(i *issuer, client string) (code string, at auth.Attempt) {
+	a.Helper()
 	address, at, err := a.Begin(a.Context(), redirect)
 	if err != nil {
 		a.Fatal(err)
@@ -26,7 +31,7 @@ func (a *admitting) begun(i *issuer) (code string, at auth.Attempt) {
 	if err != nil {
 		a.Fatal(err)
 	}
-	for name, want := range map[string]string{"code_challenge_method": "S256", "response_type": "code", "client_id": clientID, "redirect_uri": redirect, "state": at.State, "nonce": at.Nonce} {
+	for name, want := range map[string]string{"code_challenge_method": "S256", "response_type": "code", "client_id": client, "redirect_uri": redirect, "state": at.State, "nonce": at.Nonce} {
 		if got := asked.Query().Get(name); got != want || got == "" {
 			a.Errorf("%s: %q, want %q", name, got, want)
 		}

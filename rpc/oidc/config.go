@@ -1,6 +1,10 @@
 package oidc
 
-import "github.com/coreos/go-oidc/v3/oidc"
+import (
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/thinkd/thinkd/provider"
+)
 
 // Config says whose tokens are admitted.
 type Config struct {
@@ -10,6 +14,8 @@ type Config struct {
 	UserClaim   string   // empty: sub
 	TenantClaim string   // empty: users have no tenant
 	RightsClaim string   // a list of rights, or words in a string; empty: each user has the right use
+
+	Secret provider.Secret `json:"-"` // of the client whose id is Audience; zero: it is public
 }
 
 // Algorithms lists the signatures that a config can allow. All are asymmetric: the key that checks a token cannot sign one.

@@ -19,5 +19,5 @@
 //   - Tokens that are refused make at most one request to the issuer every few seconds.
 //   - No part of a token is logged, or returned to a client.
 //
-// Inside the package, files depend in one direction: code, tokens, claims and keys, config.
+// Inside the package, files depend in one direction: signout, code, tokens, claims and keys, config.
 package oidc

@@ -58,6 +58,16 @@ type keyed struct {
 	*storage.Storage
 	mu   sync.Mutex
 	keys []signing // the first signs
+
+	web func(op.Client) op.Client // the client with a secret, as the provider has it; nil: as the example has it
+}
+
+func (k *keyed) GetClientByClientID(ctx context.Context, id string) (op.Client, error) {
+	c, err := k.Storage.GetClientByClientID(ctx, id)
+	if err == nil && id == webClient && k.web != nil {
+		c = k.web(c)
+	}
+	return c, err
 }
 
 func (k *keyed) SigningKey(context.Context) (op.SigningKey, error) {
@@ -94,6 +104,9 @@ type issuer struct {
 	mu    sync.Mutex
 	asked []string // paths that were asked for
 
+	takes string   // the header or the member of a form that has the client's secret; a request with another one is refused; empty: any
+	hides []string // members that the description does not have
+
 	answer func() map[string]any // in place of that of the token endpoint; nil: its own
 }
 
@@ -110,8 +123,14 @@ func newIssuer(t *testing.T) *issuer {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i.mu.Lock()
 		i.asked = append(i.asked, r.URL.Path)
-		answer := i.answer
+		answer, hides, takes := i.answer, i.hides, i.takes
 		i.mu.Unlock()
+		if r.URL.Path == "/.well-known/openid-configuration" && hides != nil {
+			w = &hiding{w, hides, t}
+		}
+		if takes != "" && refusesClient(t, w, r, takes) {
+			return
+		}
 		if answer != nil && r.URL.Path == "/oauth/token" {
 			w.Header().Set("Content-Type", "application/json")
 			if err := json.NewEncoder(w).Encode(answer()); err != nil {
@@ -123,10 +142,52 @@ func newIssuer(t *testing.T) *issuer {
 	}))
 	t.Cleanup(server.Close)
 	i.url = strings.Replace(server.URL, "127.0.0.1", "localhost", 1) // the name for which the provider allows http
-	clients := map[string]*storage.Client{clientID: storage.NativeClient(clientID, redirect), "other": storage.NativeClient("other", redirect)}
+	clients := map[string]*storage.Client{clientID: storage.NativeClient(clientID, redirect), "other": storage.NativeClient("other", redirect), webClient: webStorage()}
 	i.keyed = &keyed{Storage: storage.NewStorageWithClients(storage.NewUserStore(i.url), clients), keys: []signing{newSigning(t, "first")}}
 	handler = exampleop.SetupServer(i.url, i.keyed, nil, false)
 	return i
+}
+
+// hiding leaves members of a description out.
+type hiding struct {
+	http.ResponseWriter
+	members []string
+	t       *testing.T
+}
+
+func (h *hiding) Write(text []byte) (int, error) {
+	var all map[string]any
+	if err := json.Unmarshal(text, &all); err != nil {
+		h.t.Error(err)
+	}
+	for _, name := range h.members {
+		delete(all, name)
+	}
+	left, err := json.Marshal(all)
+	if err != nil {
+		h.t.Error(err)
+	}
+	_, err = h.ResponseWriter.Write(left)
+	return len(text), err
+}
+
+// refusesClient answers a request that has the client's secret in another place than the provider takes it. The example takes it in all.
+func refusesClient(t *testing.T, w http.ResponseWriter, r *http.Request, takes string) bool {
+	if r.URL.Path != "/oauth/token" && r.URL.Path != "/revoke" {
+		return false
+	}
+	if err := r.ParseForm(); err != nil {
+		t.Error(err)
+	}
+	if r.Header.Get(takes) != "" || r.PostForm.Get(takes) != "" {
+		return false
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusUnauthorized)
+	if err := json.NewEncoder(w).Encode(map[string]string{"error": "invalid_client"}); err != nil {
+		t.Error(err)
+	}
+	return true
 }
 
 // requests counts those for a path.

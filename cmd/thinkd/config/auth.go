@@ -26,13 +26,22 @@ type Auth struct {
 	Socket      string                // that the users of the machine open, absolute; empty: there is none
 	SocketUsers map[int]session.Owner // by the number of their account
 
-	OIDC *oidc.Config // whose tokens let users in; nil: nobody's
+	OIDC       *oidc.Config // whose tokens let users in; nil: nobody's
+	OIDCSecret ClientSecret // of the client that is registered at the OpenID provider
 
 	KeyFile    string   // with the master keys that encrypt the stored keys of providers, absolute; empty: see KeyCommand
 	KeyCommand []string // that prints them; nil: the stored keys are not encrypted, unless there is a KeyFile
 
 	Quota  Quota                   // of each user
 	Quotas map[session.Owner]Quota // of some users, in its place
+}
+
+// ClientSecret says where the secret of a client at an OpenID provider is; the zero one: the client is public. Only a daemon that signs people
+// in reads it.
+type ClientSecret struct {
+	File    string   // absolute
+	Command []string // that prints it
+	Env     string   // the variable that has it; its value is in the member Secret of the OIDC config
 }
 
 // Quota is what a user may use.
@@ -53,8 +62,18 @@ func (a Auth) QuotaOf(o session.Owner) Quota {
 // Encrypts reports whether the stored keys of providers are encrypted.
 func (a Auth) Encrypts() bool { return a.KeyFile != "" || a.KeyCommand != nil }
 
+// secretFiles are the files that have a key or a secret.
+func (a Auth) secretFiles() (list []string) {
+	for _, path := range []string{a.KeyFile, a.OIDCSecret.File} {
+		if path != "" {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
 // auth checks [auth]. A server that runs a program on this machine is not for users, who do not own the machine.
-func (src *source) auth(f *fileAuth, servers []toolhost.Server) (Auth, error) {
+func (src *source) auth(f *fileAuth, servers []toolhost.Server, getenv func(string) string) (Auth, error) {
 	if f == nil {
 		return Auth{}, nil
 	}
@@ -77,12 +96,18 @@ func (src *source) auth(f *fileAuth, servers []toolhost.Server) (Auth, error) {
 	switch {
 	case f.KeyFile != "" && f.KeyCommand != nil:
 		return Auth{}, src.errorf("auth.key_command", "there is a key_file too: the key comes from one of them")
-	case f.KeyCommand != nil && (len(f.KeyCommand) == 0 || f.KeyCommand[0] == ""):
+	case noProgram(f.KeyCommand):
 		return Auth{}, src.errorf("auth.key_command", "must be a list of a program and its arguments")
 	}
 	var err error
 	if a.OIDC, err = src.oidc(f.OIDC); err != nil {
 		return Auth{}, err
+	}
+	if a.OIDC != nil {
+		if a.OIDCSecret, err = src.clientSecret(*f.OIDC); err != nil {
+			return Auth{}, err
+		}
+		a.OIDC.Secret = provider.NewSecret(variable(getenv, a.OIDCSecret.Env))
 	}
 	if a.Quota, err = src.quota("auth.quota", f.Quota, Quota{}); err != nil {
 		return Auth{}, err
@@ -145,6 +170,26 @@ func (src *source) oidc(f *fileOIDC) (*oidc.Config, error) {
 		}
 	}
 	return &oidc.Config{Issuer: f.Issuer, Audience: f.Audience, Algorithms: f.Algorithms, UserClaim: f.UserClaim, TenantClaim: f.TenantClaim, RightsClaim: f.RightsClaim}, nil
+}
+
+// clientSecret checks where the secret of the client is.
+func (src *source) clientSecret(f fileOIDC) (ClientSecret, error) {
+	const key = "auth.oidc.client_secret_"
+	s := ClientSecret{File: src.beside(f.SecretFile), Command: f.SecretCommand, Env: f.SecretEnv}
+	switch {
+	case s.File != "" && (s.Env != "" || s.Command != nil), s.Env != "" && s.Command != nil:
+		return s, src.errorf("auth.oidc", "client_secret_file, client_secret_env and client_secret_command: the secret comes from one of them")
+	case !variableName().MatchString(s.Env):
+		return s, src.errorf(key+"env", "must be the name of an environment variable, not a secret")
+	case noProgram(s.Command):
+		return s, src.errorf(key+"command", "must be a list of a program and its arguments")
+	}
+	return s, nil
+}
+
+// noProgram reports whether a command that is given names no program.
+func noProgram(command []string) bool {
+	return command != nil && (len(command) == 0 || command[0] == "")
 }
 
 // loopback reports whether a host is this machine.

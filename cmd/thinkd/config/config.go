@@ -55,13 +55,22 @@ func Parse(path string, doc []byte, getenv func(string) string) (Config, error) 
 	return c, err
 }
 
+// keepFromTools adds files that tools of the daemon must not read.
+func (c *Config) keepFromTools(paths ...string) {
+	for _, path := range paths {
+		if abs, err := filepath.Abs(path); err == nil {
+			c.Tools.Files.Secret = append(slices.Clip(c.Tools.Files.Secret), abs)
+		}
+	}
+}
+
 // keyVariables are the variables that hold keys.
 func (c Config) keyVariables() (names []string) {
 	for _, p := range c.Providers {
 		vendor, _ := registry.VendorNamed(p.ID)
 		names = append(names, p.KeyEnv, p.KeyEnvNow, vendor.KeyEnv, vendor.KeyEnvBefore, vendor.KeyEnvOther)
 	}
-	return names
+	return append(names, c.Auth.OIDCSecret.Env)
 }
 
 // config settles what the file says, together with the environment.
@@ -100,7 +109,7 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 	if c.Serve, err = src.serve(f.Serve); err != nil {
 		return Config{}, err
 	}
-	if c.Auth, err = src.auth(f.Auth, c.Servers); err != nil {
+	if c.Auth, err = src.auth(f.Auth, c.Servers, getenv); err != nil {
 		return Config{}, err
 	}
 	if c.Retention, err = src.retention(f.Retention); err != nil {
@@ -128,12 +137,9 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 			return Config{}, err
 		}
 		c.Providers = append(c.Providers, p)
-		for _, path := range p.SecretFiles() {
-			if abs, err := filepath.Abs(path); err == nil {
-				c.Tools.Files.Secret = append(slices.Clip(c.Tools.Files.Secret), abs)
-			}
-		}
+		c.keepFromTools(p.SecretFiles()...)
 	}
+	c.keepFromTools(c.Auth.secretFiles()...)
 	catalog, err := vendors.Catalog(c.Providers, nil)
 	if row, ok := errors.AsType[*registry.RowError](err); ok {
 		i := slices.IndexFunc(c.Providers, func(p vendors.Config) bool { return p.ID == row.Provider })

@@ -404,6 +404,17 @@ behind_proxy = true
 		}},
 		{"a key for keys", "[auth]\nkey_file = \"master\"\n", func(c *Config) {
 			c.Auth = Auth{Users: true, KeyFile: filepath.Join(filepath.Dir(c.Path), "master")}
+			c.Tools.Files.Secret = []string{c.Auth.KeyFile}
+		}},
+		{"a client secret in a file", "[auth.oidc]\nissuer = \"https://a\"\naudience = \"a\"\nclient_secret_file = \"/etc/thinkd/secret\"\n", func(c *Config) {
+			c.Auth = Auth{Users: true, OIDC: &oidc.Config{Issuer: "https://a", Audience: "a"}, OIDCSecret: ClientSecret{File: "/etc/thinkd/secret"}}
+			c.Tools.Files.Secret = []string{"/etc/thinkd/secret"}
+		}},
+		{"a client secret in a variable", "[auth.oidc]\nissuer = \"https://a\"\naudience = \"a\"\nclient_secret_env = \"MY_KEY\"\n", func(c *Config) {
+			c.Auth = Auth{Users: true, OIDC: &oidc.Config{Issuer: "https://a", Audience: "a", Secret: provider.NewSecret("mine")}, OIDCSecret: ClientSecret{Env: "MY_KEY"}}
+		}},
+		{"a client secret of a program", "[auth.oidc]\nissuer = \"https://a\"\naudience = \"a\"\nclient_secret_command = [\"pass\", \"oidc\"]\n", func(c *Config) {
+			c.Auth = Auth{Users: true, OIDC: &oidc.Config{Issuer: "https://a", Audience: "a"}, OIDCSecret: ClientSecret{Command: []string{"pass", "oidc"}}}
 		}},
 		{"a command for keys", "[auth]\nkey_command = [\"pass\", \"thinkd\"]\n", func(c *Config) { c.Auth = Auth{Users: true, KeyCommand: []string{"pass", "thinkd"}} }},
 		{"users with a server", "[mcp_servers.docs]\nurl = \"https://docs.example.com/mcp\"\n[auth]\nmcp_servers = [\"docs\"]\n", func(c *Config) {
@@ -519,6 +530,9 @@ func TestConfigBroken(t *testing.T) {
 		{"an open issuer", "[auth.oidc]\nissuer = \"http://login.example.com\"\naudience = \"a\"", `FILE:2: auth.oidc.issuer: is not encrypted: use https`},
 		{"an algorithm with a secret", "[auth.oidc]\nissuer = \"https://a\"\naudience = \"a\"\nalgorithms = [\"HS256\"]",
 			`FILE:4: auth.oidc.algorithms: "HS256" is not one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA`},
+		{"two client secrets", "[auth.oidc]\nissuer = \"https://a\"\naudience = \"a\"\nclient_secret_env = \"A\"\nclient_secret_command = [\"b\"]", `FILE:1: auth.oidc: client_secret_file, client_secret_env and client_secret_command: the secret comes from one of them`},
+		{"a client secret as it is", "[auth.oidc]\nissuer = \"https://a\"\naudience = \"a\"\nclient_secret_env = \"s3cret-\"", `FILE:4: auth.oidc.client_secret_env: must be the name of an environment variable, not a secret`},
+		{"an empty command for a client secret", "[auth.oidc]\nissuer = \"https://a\"\naudience = \"a\"\nclient_secret_command = []", `FILE:4: auth.oidc.client_secret_command: must be a list of a program and its arguments`},
 		{"two keys for keys", "[auth]\nkey_file = \"k\"\nkey_command = [\"k\"]", `FILE:3: auth.key_command: there is a key_file too: the key comes from one of them`},
 		{"an empty command for keys", "[auth]\nkey_command = []", `FILE:2: auth.key_command: must be a list of a program and its arguments`},
 		{"a socket for nobody", "[auth]\nsocket = \"/run/s\"", `FILE:2: auth.socket: lets nobody in without socket_users, which names the user of each account`},

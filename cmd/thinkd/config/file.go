@@ -223,6 +223,11 @@ type fileOIDC struct {
 	UserClaim   string   `toml:"user_claim"`
 	TenantClaim string   `toml:"tenant_claim"`
 	RightsClaim string   `toml:"rights_claim"`
+
+	// The secret of the client, from one of these. Without one, the client is public.
+	SecretFile    string   `toml:"client_secret_file"`
+	SecretEnv     string   `toml:"client_secret_env"`
+	SecretCommand []string `toml:"client_secret_command"`
 }
 
 // fileQuota is what a user may use, as written. 0 is any amount.

@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/provider/vault"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/network"
@@ -73,11 +74,6 @@ func Open(c config.Serve, a config.Auth, dir, addr string, server *rpc.Server, h
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.ListenTCP("tcp", at)
-	if err != nil {
-		return nil, err
-	}
-	bound := l.Addr().(*net.TCPAddr)
 	file := &tokenFile{dir: dir, log: log}
 	var tokens []auth.Admitter
 	var apiTokens *auth.Tokens // nil: there are none
@@ -87,9 +83,18 @@ func Open(c config.Serve, a config.Auth, dir, addr string, server *rpc.Server, h
 	}
 	var jwts *oidc.Tokens // nil: none are taken
 	if a.OIDC != nil {
-		jwts = oidc.New(*a.OIDC, log)
+		c := *a.OIDC
+		if c.Secret, err = clientSecret(a); err != nil {
+			return nil, err
+		}
+		jwts = oidc.New(c, log)
 		tokens = append(tokens, jwts)
 	}
+	l, err := net.ListenTCP("tcp", at)
+	if err != nil {
+		return nil, err
+	}
+	bound := l.Addr().(*net.TCPAddr)
 	admitted := network.NewToken(token, file.look, c.BehindProxy, tokens...)
 	file.told = admitted.Set
 	browsers := openLogins(dir, admitted, jwts, log)
@@ -126,6 +131,24 @@ func Open(c config.Serve, a config.Auth, dir, addr string, server *rpc.Server, h
 	}
 	ours.running.Go(func() { browsers.Watch(ctx) })
 	return ours, nil
+}
+
+// clientSecret is that of the client at the OpenID provider; zero: the client is public.
+func clientSecret(a config.Auth) (secret provider.Secret, err error) {
+	switch from := a.OIDCSecret; {
+	case from.File != "":
+		secret, err = vault.SecretFromFile(from.File)
+	case from.Command != nil:
+		secret, err = vault.SecretFromCommand(context.Background(), from.Command) // which bounds its time
+	case from.Env != "":
+		if secret = a.OIDC.Secret; secret.IsZero() {
+			err = fmt.Errorf("the variable %s is not set", from.Env)
+		}
+	}
+	if err != nil {
+		return secret, fmt.Errorf("the client secret under [auth.oidc]: %w", err)
+	}
+	return secret, nil
 }
 
 // openLogins are the logins of browsers. With an OpenID provider, people can sign in there.
