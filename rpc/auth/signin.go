@@ -37,6 +37,11 @@ type SignInProvider interface {
 	// Refresh gets another token. The caller checks that the owner is the same.
 	Refresh(ctx context.Context, refresh provider.Secret) (SignedIn, error)
 
+	// SignOut revokes the token that renews a sign-in, if there is one and the provider has a way. It returns where the person logs out at
+	// the provider, which then leads to redirect; empty: the provider has no such address. After an error of the revocation there may be
+	// an address as well.
+	SignOut(ctx context.Context, refresh provider.Secret, redirect string) (address string, err error)
+
 	// Source is the same as long as the provider and the meaning of its claims are.
 	Source() string
 }

@@ -24,11 +24,12 @@ import (
 //
 // It is an http.Handler. Connections outlive their requests; Close ends them.
 type Handler struct {
-	log    *slog.Logger
-	auth   Authenticator
-	logins *Logins // nil: none
-	gate   *gate
-	routes []route
+	log     *slog.Logger
+	auth    Authenticator
+	logins  *Logins  // nil: none
+	signIns *signIns // at an OpenID provider; nil: there is none
+	gate    *gate
+	routes  []route
 
 	refused func(from string) // see Config; nil: nobody needs to know
 
@@ -63,6 +64,7 @@ func New(c Config) *Handler {
 	if h.logins != nil {
 		if h.logins.provider != nil {
 			in := newSignIns(h.logins, h.tellRefused, h.log)
+			h.signIns = in
 			h.routes = append(h.routes, route{path: signInPath, public: true, handler: posting(h.trying(in.begin))},
 				route{path: renewPath, public: true, handler: posting(h.trying(in.renew))},
 				route{path: callbackPath, public: true, handler: reading(http.HandlerFunc(in.end))})
@@ -167,13 +169,22 @@ func (h *Handler) login(w http.ResponseWriter, _ *http.Request, g auth.Grant) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// logout takes the cookie back.
+// logout takes the cookie back. If the person can log out at an OpenID provider too, the answer says where.
 func (h *Handler) logout(w http.ResponseWriter, r *http.Request, _ auth.Grant) {
-	if err := h.logins.revoke(r); err != nil {
+	ended, err := h.logins.revoke(r)
+	if err != nil {
 		h.refuse(w, err)
 		return
 	}
 	http.SetCookie(w, cookie("", 0))
+	if h.signIns != nil {
+		if address := h.signIns.signOut(r, ended); address != "" {
+			if err := answerAddress(w, address); err != nil {
+				h.log.Error("a logout", "err", err)
+			}
+			return
+		}
+	}
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -171,20 +171,23 @@ func (l *Logins) admitSignIn(found *login, open context.Context) (auth.Grant, er
 	return auth.Grant{Principal: p, Valid: found.valid, Expires: time.UnixMilli(found.SignIn.Until)}, nil
 }
 
-// revoke ends the login of a request from our own page, with its connections.
-func (l *Logins) revoke(r *http.Request) error {
+// revoke ends the login of a request from our own page, with its connections. It returns what the provider knows of it.
+func (l *Logins) revoke(r *http.Request) (ended signedOut, err error) {
 	_, key, _ := l.token.current()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found := l.find(r, key)
 	if !fromOwnPage(r) || len(r.CookiesNamed(cookieName)) == 0 {
-		return errNoLogin
+		return ended, errNoLogin
 	}
 	if found == nil {
-		return errVoidLogin
+		return ended, errVoidLogin
+	}
+	if found.SignIn != nil {
+		ended = found.SignIn.out(r.CookiesNamed(cookieName)[0].Value)
 	}
 	found.void()
-	return l.store(slices.DeleteFunc(slices.Clone(l.list), func(other *login) bool { return other == found }))
+	return ended, l.store(slices.DeleteFunc(slices.Clone(l.list), func(other *login) bool { return other == found }))
 }
 
 // find is the login of a request, nil if it has none. Two cookies of the name are none: one of them may be planted.

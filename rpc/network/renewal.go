@@ -52,7 +52,13 @@ func (l *Logins) renew(r *http.Request) (until time.Time, err error) {
 	if err != nil {
 		return until, err
 	}
-	return next.Until, l.replace(found, next, newSignIn(next, l.provider.Source(), id, now))
+	err = l.replace(found, next, newSignIn(next, l.provider.Source(), id, now))
+	if err != nil { // the person has logged out meanwhile, and nobody has the new token
+		if _, failed := l.provider.SignOut(r.Context(), next.Refresh, ""); failed != nil {
+			l.log.Warn("a token of a login that has ended was not revoked", "err", failed)
+		}
+	}
+	return next.Until, err
 }
 
 // renewable is the login of a request that can be renewed.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
@@ -36,6 +37,21 @@ func newSignIn(s auth.SignedIn, source, id string, now time.Time) *signIn {
 		r.Refresh = seal(refreshKey(id), forRefresh, []byte(s.Refresh.Reveal()))
 	}
 	return r
+}
+
+// signedOut is a sign-in that has ended here, and that the provider may still know of.
+type signedOut struct {
+	source  string          // of the provider; empty: the login was made with a token
+	refresh provider.Secret // zero: there is none
+}
+
+// out is what is left of a sign-in. id is that in the browser's cookie.
+func (s *signIn) out(id string) signedOut {
+	text, err := open(refreshKey(id), forRefresh, s.Refresh)
+	if err != nil {
+		return signedOut{source: s.Source} // the provider gave none
+	}
+	return signedOut{s.Source, provider.NewSecret(string(text))}
 }
 
 func refreshKey(id string) [sha256.Size]byte {

@@ -32,6 +32,7 @@ const (
 // Where the page is after a sign-in. No part of a request is in these addresses, so that nobody can lead a browser elsewhere with them.
 const (
 	afterSignIn   = "/#signed-in"
+	afterSignOut  = "/"
 	signInStale   = "/#sign-in=stale"       // it was not begun in this browser, or long ago
 	signInRefused = "/#sign-in=refused"     // by the provider, or by us
 	signInFailed  = "/#sign-in=unavailable" // the provider cannot be asked
@@ -42,6 +43,8 @@ const (
 //	our page ──POST /signin──► the provider's address; a cookie keeps the attempt, encrypted
 //	browser ──► provider ──GET /signin/callback?code&state──► exchange, check ──► a login's cookie ──► our page
 //	our page ──POST /signin/renew──► the login lasts longer
+//	our page ──POST /logout──► the login ends, its refresh token is revoked; the provider's address to log out there
+//	browser ──► provider ──GET /signin/callback──► our page
 //
 // Only the browser that has begun an attempt can end it: the state of the callback must be that of its cookie. A code counts once, as the
 // provider sees to.
@@ -92,9 +95,7 @@ func (s *signIns) begin(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	http.SetCookie(w, attemptOf(base64.RawURLEncoding.EncodeToString(seal(s.key, forAttempt, text)), time.Until(time.UnixMilli(a.Until))))
-	return answerJSON(w, struct {
-		URL string `json:"url"`
-	}{address})
+	return answerAddress(w, address)
 }
 
 // attemptOf is the cookie of an attempt. It comes back from the provider's page, so it is lax and not strict.
@@ -106,10 +107,30 @@ func attemptOf(value string, lasts time.Duration) *http.Cookie {
 	return &http.Cookie{Name: attemptCookie, Value: value, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: age}
 }
 
-// end is where the provider sends the browser. It leads to our page in each case.
+// signOut makes the provider forget a sign-in that has ended here. It returns where the person logs out there as well; empty: nowhere.
+func (s *signIns) signOut(r *http.Request, ended signedOut) (address string) {
+	if ended.source != s.provider.Source() { // a login that was made with a token, or at another provider
+		return ""
+	}
+	leave, ok := s.enter()
+	if !ok {
+		s.log.Warn("a sign-in was not ended at the OpenID provider: too many requests to it are under way")
+		return ""
+	}
+	defer leave()
+	address, err := s.provider.SignOut(r.Context(), ended.refresh, "https://"+strings.ToLower(r.Host)+callbackPath)
+	if err != nil {
+		s.log.Warn("a sign-in was not ended at the OpenID provider", "err", err)
+	}
+	return address
+}
+
+// end is where the provider sends the browser, after a sign-in and after a person has logged out there. It leads to our page in each case.
 func (s *signIns) end(w http.ResponseWriter, r *http.Request) {
 	to := signInStale
-	if a, ok := s.attempt(r); ok {
+	if r.URL.RawQuery == "" {
+		to = afterSignOut
+	} else if a, ok := s.attempt(r); ok {
 		http.SetCookie(w, attemptOf("", 0))
 		to = s.finish(w, r, a)
 	}
@@ -185,6 +206,13 @@ func (s *signIns) renew(w http.ResponseWriter, r *http.Request) error {
 	return answerJSON(w, struct {
 		In int64 `json:"expires_in_ms"` // the browser's clock may be wrong
 	}{max(0, time.Until(until).Milliseconds())})
+}
+
+// answerAddress answers our own page with where the browser goes.
+func answerAddress(w http.ResponseWriter, address string) error {
+	return answerJSON(w, struct {
+		URL string `json:"url"`
+	}{address})
 }
 
 func answerJSON(w http.ResponseWriter, value any) error {

@@ -32,6 +32,17 @@ type signsIn struct {
 	source   string
 	err      error
 	refreshs []string // that were used
+	revoked  []string // refresh tokens of logins that have ended
+	out      string   // where people log out
+	during   func()   // runs during a renewal
+}
+
+func (s *signsIn) SignOut(_ context.Context, refresh provider.Secret, redirect string) (string, error) {
+	if redirect != ownPage+"/signin/callback" && redirect != "" {
+		s.t.Error(redirect)
+	}
+	s.revoked = append(s.revoked, refresh.Reveal())
+	return s.out, s.err
 }
 
 func (s *signsIn) Source() string { return s.source }
@@ -57,6 +68,9 @@ func (s *signsIn) Finish(_ context.Context, code string, a auth.Attempt) (auth.S
 
 func (s *signsIn) Refresh(_ context.Context, refresh provider.Secret) (auth.SignedIn, error) {
 	s.refreshs = append(s.refreshs, refresh.Reveal())
+	if s.during != nil {
+		s.during()
+	}
 	return s.in()
 }
 
@@ -169,6 +183,68 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
+// Whoever logs out is led to the provider if it has a place for that. The login here ends in any case, first, and once.
+func TestSignOut(t *testing.T) {
+	const out = "https://login.example/out?client_id=thinkd"
+	h, p, _ := withSignIn(t, durable.NewMemory(nil))
+	for _, tt := range []struct {
+		what, out string
+		err       error
+		code      int
+		body      string
+	}{
+		{"a provider without a place", "", nil, http.StatusNoContent, ""},
+		{"a provider with one", out, nil, http.StatusOK, `{"url":"` + out + `"}`},
+		{"a revocation that fails", out, errors.New("connection refused"), http.StatusOK, `{"url":"` + out + `"}`},
+		{"a provider that is away", "", errors.New("connection refused"), http.StatusNoContent, ""},
+	} {
+		p.out, p.err = tt.out, nil
+		cookie := signInAs(t, h)
+		p.err, p.revoked = tt.err, nil
+		w := post(h, "/logout", cookie)
+		if w.Code != tt.code || strings.ReplaceAll(w.Body.String(), `\u0026`, "&") != tt.body || len(w.Result().Cookies()) != 1 || w.Result().Cookies()[0].MaxAge >= 0 || fmt.Sprint(p.revoked) != "[refresh0]" {
+			t.Errorf("%s: %d %s %v, revoked %v", tt.what, w.Code, w.Body, w.Header(), p.revoked)
+		}
+		if got := handshake(h, cookie, "Origin: "+ownPage); got != http.StatusUnauthorized {
+			t.Errorf("%s: after the logout: %d", tt.what, got)
+		}
+		if w := post(h, "/logout", cookie); w.Code != http.StatusUnauthorized || len(p.revoked) != 1 {
+			t.Errorf("%s: again: %d, revoked %v", tt.what, w.Code, p.revoked)
+		}
+	}
+	p.err, p.revoked, p.out = nil, nil, out
+	if w := post(h, "/logout", signInAs(t, h), "Origin: https://app.example.com"); w.Code != http.StatusUnauthorized || p.revoked != nil {
+		t.Errorf("another page: %d, revoked %v", w.Code, p.revoked)
+	}
+	if w := post(h, "/logout", logIn(t, h)); w.Code != http.StatusNoContent || p.revoked != nil {
+		t.Errorf("a login with a token: %d, revoked %v", w.Code, p.revoked)
+	}
+	cookie := signInAs(t, h)
+	p.source = "two"
+	if w := post(h, "/logout", cookie); w.Code != http.StatusNoContent || p.revoked != nil {
+		t.Errorf("a login at another provider: %d, revoked %v", w.Code, p.revoked)
+	}
+	if got := callback(h, "").Header().Get("Location"); got != "/" {
+		t.Errorf("back from the provider: %s", got)
+	}
+}
+
+// A renewal that ends after the logout leaves no token at the provider.
+func TestRenewalAfterLogout(t *testing.T) {
+	h, p, _ := withSignIn(t, durable.NewMemory(nil))
+	cookie := signInAs(t, h)
+	h.logins.list[0].SignIn.At -= 2 * time.Hour.Milliseconds()
+	p.during = func() {
+		p.during = nil
+		if w := post(h, "/logout", cookie); w.Code != http.StatusNoContent {
+			t.Error(w.Code)
+		}
+	}
+	if code, _ := renewed(t, h, cookie); code != http.StatusUnauthorized || fmt.Sprint(p.revoked) != "[refresh0 refresh1]" {
+		t.Errorf("%d, revoked %v", code, p.revoked)
+	}
+}
+
 // Whatever a request has, it leads to our own page, and only the end of an attempt of the same browser gives a login.
 func TestSignInRefusals(t *testing.T) {
 	h, p, _ := withSignIn(t, durable.NewMemory(nil))
@@ -182,7 +258,6 @@ func TestSignInRefusals(t *testing.T) {
 		{"another state", "?state=st4t&code=c0de", attempt, "stale"},
 		{"two states", "?state=st4te&state=st4te&code=c0de", attempt, "stale"},
 		{"no state", "?code=c0de", attempt, "stale"},
-		{"nothing", "", attempt, "stale"},
 		{"no code", "?state=st4te", attempt, "refused"},
 		{"two codes", "?state=st4te&code=c0de&code=c0de", attempt, "refused"},
 		{"refused by the provider", "?state=st4te&error=access_denied&error_description=%3Cscript%3E", attempt, "refused"},

@@ -161,7 +161,7 @@ export class Settings {
 		const keys = button("Show", "", () => this.around.shortcuts(keys));
 		keys.setAttribute("aria-haspopup", "dialog");
 		to.append(row("Shortcuts", "Also with ?", [keys], ""));
-		to.append(row("Log out", "Ends the access of this browser, in all of its tabs. Turns continue in the daemon.", [button("Log out", "", () => void logOut().then(() => location.reload()))], ""));
+		to.append(row("Log out", "Ends the access of this browser, in all of its tabs. Turns continue in the daemon.", [button("Log out", "", () => void logOut())], ""));
 	}
 }
 

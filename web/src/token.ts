@@ -54,7 +54,7 @@ export async function signIn(): Promise<void> {
 const failures: Record<string, string> = {
 	stale: "The sign-in was not begun in this tab, or took too long. Try again.",
 	refused: "The sign-in was refused. The operator finds the reason in the daemon’s log.",
-	unavailable: "The OpenID provider cannot be reached at the moment. Try again.",
+	unavailable: "Signing in is not possible at the moment. Try again. If that does not help, the operator finds the reason in the daemon’s log.",
 };
 
 /**
@@ -88,10 +88,18 @@ export async function renew(): Promise<number | undefined> {
 
 let loggingOut: Promise<unknown> = Promise.resolve();
 
-/** Ends the access of all tabs of this browser. */
+/** Ends the access of all tabs of this browser, and leads this tab on: where the person logs out at the OpenID provider too, if that is possible. */
 export async function logOut(): Promise<void> {
-	if (kept(name) === inCookie || kept(name) === signedIn) await (loggingOut = fetch("/logout", { method: "POST" }));
+	let there: string | undefined;
+	if (kept(name) === inCookie || kept(name) === signedIn) {
+		const ended = fetch("/logout", { method: "POST" });
+		loggingOut = ended;
+		const response = await ended;
+		if (response.status === 200) there = ((await response.json()) as { url: string }).url;
+	}
 	keep(name, undefined);
+	if (there) location.assign(there);
+	else location.reload();
 }
 
 /** Forgets an access that the daemon refuses. */

@@ -330,7 +330,7 @@ export const provider = closing(async ({ people = ["ann"], lasts = 3600 } = {}) 
 	const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 	const codes = new Map();
 	const grants = new Map();
-	const renewals = [];
+	const [renewals, logouts, revoked] = [[], [], []];
 	const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
 	const state = { lasts, refuses: false, asks: false };
 	let issuer;
@@ -358,7 +358,7 @@ export const provider = closing(async ({ people = ["ann"], lasts = 3600 } = {}) 
 		const json = (value, status = 200) => response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(value));
 		switch (url.pathname) {
 			case "/.well-known/openid-configuration":
-				return json({ issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys` });
+				return json({ issuer, end_session_endpoint: `${issuer}/logout`, revocation_endpoint: `${issuer}/revoke`, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys` });
 			case "/keys":
 				return json({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k", alg: "ES256", use: "sig" }] });
 			case "/auth":
@@ -378,6 +378,17 @@ export const provider = closing(async ({ people = ["ann"], lasts = 3600 } = {}) 
 				response.writeHead(200, { "Content-Type": "text/html" });
 				return response.end(`<!doctype html><title>Provider</title><a href="${back.href.replaceAll("&", "&amp;")}">Continue</a>`);
 			}
+			case "/logout":
+				logouts.push(url.searchParams.get("client_id"));
+				return response.writeHead(302, { Location: url.searchParams.get("post_logout_redirect_uri") }).end();
+			case "/revoke": {
+				let body = "";
+				for await (const chunk of request) body += chunk;
+				const token = new URLSearchParams(body).get("token");
+				revoked.push(grants.get(token));
+				grants.delete(token);
+				return json({});
+			}
 			case "/token": {
 				let body = "";
 				for await (const chunk of request) body += chunk;
@@ -393,6 +404,8 @@ export const provider = closing(async ({ people = ["ann"], lasts = 3600 } = {}) 
 	return {
 		config: `[auth.oidc]\nissuer = "${issuer}"\naudience = "thinkd"\n`,
 		renewals,
+		logouts,
+		revoked,
 		set: (to) => Object.assign(state, to),
 		close: () => {
 			server.closeAllConnections();
