@@ -124,6 +124,9 @@ type Config struct {
 	// never waits. nil: there are none.
 	Hosts func(session.Owner, session.Session) []toolhost.Host
 
+	// Guests lists the users with whom a session is shared. It runs for each change of a list and must return soon. nil: no session is shared.
+	Guests func(session.Ref) []session.Owner
+
 	// Rest runs after a session was unloaded: nothing of it runs, and it may be loaded again. Deleted runs after an owner deleted a
 	// session, whether there was one or not. Both may be nil, and must return soon, because callers wait on their goroutines.
 	Rest, Deleted func(session.Ref)

@@ -53,7 +53,7 @@ type loading struct {
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
-	cfg.parks, cfg.lists = park.NewYard(cfg.Jitter), watch.NewHub()
+	cfg.parks, cfg.lists = park.NewYard(cfg.Jitter), watch.NewHub(cfg.Guests)
 	cfg.gate, cfg.scaler = gate.New(cfg.Limits.Spending, gate.Quotas{Of: cfg.Quota, Used: cfg.usedBy}, cfg.Now), new(media.Scaler)
 	cfg.stored = stored.New(cfg.Store, cfg.Stored)
 	if err := cfg.recover(ctx); err != nil {
@@ -305,6 +305,25 @@ func (g *Group) Stored(ctx context.Context, o session.Owner) (bytes int64, ok bo
 func (o *Sessions) created(s session.Session) {
 	o.group.cfg.stored.Add(o.ref(s.ID), room.OfRecord(s))
 	o.group.cfg.lists.Publish(o.owner, watch.Change{Kind: watch.Created, Session: s.Changing()})
+}
+
+// Tell sends the change to the lists of a guest that a sharing makes: the session is there from now on, is there in another way, or is gone. The
+// caller has stored the sharing.
+func (o *Sessions) Tell(ctx context.Context, guest session.Owner, id session.ID, kind watch.Kind) error {
+	lists := o.group.cfg.lists
+	if kind == watch.Removed {
+		lists.PublishTo(guest, o.owner, watch.Change{Kind: kind, Session: session.Session{ID: id}})
+		return nil
+	}
+	s, err := o.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	now, _ := o.Live(s)
+	s = s.Changing()
+	s.Status = now.Status
+	lists.PublishTo(guest, o.owner, watch.Change{Kind: kind, Session: s, Needs: now.Needs})
+	return nil
 }
 
 // begun is the record of a session as it begins.

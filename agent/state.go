@@ -545,7 +545,7 @@ func (s *state) noteStatus() {
 
 // list tells those who watch the list how the session is now.
 func (s *state) list(now Live) {
-	if s.cfg.lists == nil || s.deleted || !s.cfg.lists.Watched(s.ref.Owner) {
+	if s.cfg.lists == nil || s.deleted || !s.cfg.lists.Watched(s.ref) {
 		return
 	}
 	record := s.view.Session.Changing()

@@ -99,7 +99,7 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 	if _, still := c.Guest(p.Session.Value); guest && !still { // the share has ended before there was a subscription to end
 		c.Revoke(p.Session.Value)
 	}
-	r := attachResult{Session: wire.NewSession(snap.Session, wire.ModelOf(snap.Model, snap.Decision)).WithDetails(snap.State), Seq: snap.Seq}
+	r := attachResult{Session: c.seen(wire.NewSession(snap.Session, wire.ModelOf(snap.Model, snap.Decision)).WithDetails(snap.State)), Seq: snap.Seq}
 	room := c.server.out.Room()
 	if snap.Since != nil {
 		if r.Updates = c.server.out.Updates(snap.Since, room); r.Updates != nil {

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -120,6 +121,7 @@ type Server struct {
 	known   map[string]func() method.Known    // of the methods in byName; made at the first request
 	private map[string]method.Method[*client] // of the unix socket alone
 	editors *acp.Server
+	sharing sync.Mutex // held while a share changes
 	crowd   func() int // counts the clients; tests pretend that there are more
 	out     wire.Encoder
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/share"
 	"github.com/thinkd/thinkd/session/tool"
 )
 
@@ -244,7 +245,7 @@ type stateResult struct {
 
 func state(ctx context.Context, c *client, p sessionParams) (stateResult, error) {
 	st, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
-	return stateResult{wire.NewSession(st.Session, wire.ModelOf(st.Model, st.Decision)).WithDetails(st)}, err
+	return stateResult{c.seen(wire.NewSession(st.Session, wire.ModelOf(st.Model, st.Decision)).WithDetails(st))}, err
 }
 
 type listParams struct {
@@ -347,9 +348,12 @@ func (c *client) sharedRoom(list []sharedRecord) int {
 func (c *client) listedShared(s sharedRecord) wire.Session {
 	now, _ := c.ofOwner(s.of).Live(s.Session)
 	s.Status = now.Status
-	w := c.listed(watch.Change{Session: s.Session, Needs: now.Needs})
-	w.Owner, w.Access = s.of.Ref.Owner.User, s.of.Access
-	return w
+	return c.listedOf(s.of, watch.Change{Session: s.Session, Needs: now.Needs})
+}
+
+// listedOf shows a session that somebody shares with the user.
+func (c *client) listedOf(of share.Share, now watch.Change) wire.Session {
+	return asGuest(c.listed(now), of)
 }
 
 // listedNow is a session as lists show it, with what it does now.

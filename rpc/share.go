@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
@@ -48,7 +49,7 @@ func shareSession(ctx context.Context, c *client, p shareParams) (shareResult, e
 	ref := session.Ref{Owner: c.Owner(), ID: p.Session.Value}
 	switch {
 	case p.User != "":
-		if err := c.setShare(shares, ref, p); err != nil {
+		if err := c.setShare(ctx, shares, ref, p); err != nil {
 			return shareResult{}, err
 		}
 	case p.Access != "":
@@ -61,8 +62,8 @@ func shareSession(ctx context.Context, c *client, p shareParams) (shareResult, e
 	return r, nil
 }
 
-// setShare changes what a user may do with a session, and ends the user's subscriptions if that is nothing.
-func (c *client) setShare(shares *share.Shares, ref session.Ref, p shareParams) error {
+// setShare changes what a user may do with a session. It tells the user's lists, and ends the user's subscriptions if the user may do nothing.
+func (c *client) setShare(ctx context.Context, shares *share.Shares, ref session.Ref, p shareParams) error {
 	of := session.Owner{Tenant: ref.Owner.Tenant, User: p.User}
 	if err := auth.CheckOwner(of); err != nil {
 		return conn.InvalidParams("user", "%v", err)
@@ -74,6 +75,9 @@ func (c *client) setShare(shares *share.Shares, ref session.Ref, p shareParams) 
 	case shareAccess(session.WriteAccess):
 		access = session.WriteAccess
 	}
+	c.server.sharing.Lock() // so that lists hear of changes in their order
+	defer c.server.sharing.Unlock()
+	before, there := shares.Of(of, ref.ID)
 	err := shares.Set(ref, p.User, access)
 	switch {
 	case errors.Is(err, share.ErrOperator), errors.Is(err, share.ErrFull):
@@ -86,11 +90,16 @@ func (c *client) setShare(shares *share.Shares, ref session.Ref, p shareParams) 
 	case err != nil:
 		return err
 	}
-	if access == "" {
+	switch {
+	case before.Access == access: // also if there is no access before and after
+		return nil
+	case access == "":
 		c.server.Revoke(of, ref.ID)
+		return c.Sessions().Tell(ctx, of, ref.ID, watch.Removed)
+	case there:
+		return c.Sessions().Tell(ctx, of, ref.ID, watch.Changed)
 	}
-	c.server.Revoke(of, theList) // the guest's list has changed
-	return nil
+	return c.Sessions().Tell(ctx, of, ref.ID, watch.Created)
 }
 
 type sharedResult struct {

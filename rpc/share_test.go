@@ -3,6 +3,7 @@ package rpc
 import (
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand"
 	"slices"
@@ -11,8 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/share"
 )
@@ -24,9 +28,140 @@ func sharingStage(t *testing.T, script string) *stage {
 	if s.shares, err = share.Open(new(durable.Memory)); err != nil {
 		t.Fatal(err)
 	}
+	s.config.Guests = s.shares.Guests
 	s.restart()
 	return s
 }
+
+// shownList is the list of sessions as a client shows it that watches it: what it got of each session, by id.
+type shownList struct {
+	*tenantClient
+	rows map[string]gjson.Result
+	read int // messages
+}
+
+func watchAs(v *tenantClient) *shownList {
+	v.Helper()
+	l := &shownList{tenantClient: v, rows: make(map[string]gjson.Result)}
+	for _, row := range v.must("session/watch", `{"limit":100}`).Get("sessions").Array() {
+		l.rows[row.Get("session_id").String()] = row
+	}
+	return l
+}
+
+// now applies the updates that have come. What an update has that is against the rules fails the test.
+func (l *shownList) now() map[string]gjson.Result {
+	l.Helper()
+	synctest.Wait()
+	l.mu.Lock()
+	heard := l.heard[l.read:]
+	l.read = len(l.heard)
+	l.mu.Unlock()
+	for _, message := range heard {
+		m := gjson.Parse(message)
+		if m.Get("method").Str != "list_update" {
+			continue
+		}
+		p := m.Get("params")
+		if p.Get("stale").Bool() || len(p.Map()) == 0 {
+			l.Errorf("an update that is stale or empty: %s", p.Raw)
+		}
+		for _, row := range append(p.Get("created").Array(), p.Get("changed").Array()...) {
+			l.rows[row.Get("session_id").String()] = row
+		}
+		for _, id := range p.Get("removed").Array() {
+			delete(l.rows, id.String())
+		}
+	}
+	return l.rows
+}
+
+// A guest who watches the list has a shared session in it from the moment at which it is shared: its title, its status and the guest's access.
+// It goes with the end of the sharing, and with the session. Nothing of it comes to others, or later.
+func TestSharedListUpdates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sharingStage(t, "say of the guest")
+		defer s.close()
+		ann, bob, eve := s.visit("acme", "ann", false), s.visit("acme", "bob", false), s.visit("acme", "eve", false)
+		for _, v := range []*tenantClient{ann, bob, eve} {
+			defer v.leave()
+		}
+		his, hers := watchAs(bob), watchAs(eve)
+		id := ann.must("session/new", `{"model_id":"mirror/claude-opus-4-6","title":"first"}`).Get("session_id").String()
+		ann.must("session/update", fmt.Sprintf(`{"session_id":%q,"pinned":true}`, id))
+		share := func(access string) {
+			ann.must("session/share", fmt.Sprintf(`{"session_id":%q,"user":"bob","access":%q}`, id, access))
+		}
+		want := func(when, title, access string) {
+			t.Helper()
+			row := his.now()[id]
+			if row.Get("title").String() != title || row.Get("access").String() != access || title != "" && row.Get("owner").String() != "ann" || row.Get("pinned").Exists() {
+				t.Errorf("%s: %s", when, row.Raw)
+			}
+		}
+		want("before", "", "")
+		share("read")
+		want("shared", "first", "read")
+		ann.must("session/update", fmt.Sprintf(`{"session_id":%q,"title":"second"}`, id))
+		want("a new title", "second", "read")
+		share("write")
+		want("another access", "second", "write")
+		heard := len(bob.all())
+		share("write")
+		if since := bob.all()[heard:]; since != "" {
+			t.Errorf("nothing has changed, and the guest hears %s", since)
+		}
+		heard = len(bob.all())
+		ann.must("session/prompt", fmt.Sprintf(`{"session_id":%q,"text":"hello"}`, id))
+		time.Sleep(time.Second)
+		want("after a turn", "second", "write")
+		if since := bob.all()[heard:]; !strings.Contains(since, `"status":"running"`) || his.rows[id].Get("status").String() != "idle" || his.rows[id].Get("needs").String() != "read" {
+			t.Errorf("of a turn the guest hears %s", since)
+		}
+		share("none")
+		want("after the end", "", "")
+		ann.must("session/update", fmt.Sprintf(`{"session_id":%q,"title":"third"}`, id))
+		want("after the end", "", "")
+		share("read")
+		want("shared again", "third", "read")
+		ann.must("session/delete", fmt.Sprintf(`{"session_id":%q}`, id))
+		want("deleted", "", "")
+		if rows := hers.now(); len(rows) > 0 || strings.Contains(eve.all(), "list_update") {
+			t.Errorf("somebody else hears %s", eve.all())
+		}
+	})
+}
+
+// What waits for a guest that does not read is not sent after the sharing has ended.
+func TestEndOfSharingHidesChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sharingStage(t, "")
+		defer s.close()
+		ann, bob := s.visit("acme", "ann", false), s.visit("acme", "bob", false)
+		defer ann.leave()
+		defer bob.leave()
+		id := ann.must("session/new", `{"title":"first"}`).Get("session_id").String()
+		ref, guest := session.Ref{Owner: session.Owner{Tenant: "acme", User: "ann"}, ID: session.ID(id)}, session.Owner{Tenant: "acme", User: "bob"}
+		ann.must("session/share", fmt.Sprintf(`{"session_id":%q,"user":"bob"}`, id))
+		c := s.server.newClient(t.Context(), method.Principal{Owner: guest}, conn.NewByteFrames(deafPipe{}, 1<<20))
+		w := &watched{c: c, changes: s.group.For(guest).Watch()}
+		defer w.changes.Close()
+		ann.must("session/update", fmt.Sprintf(`{"session_id":%q,"title":"canary"}`, id))
+		if err := s.shares.Set(ref, "bob", ""); err != nil {
+			t.Fatal(err)
+		}
+		if message, last, err := w.next(); message != nil || last || err != nil {
+			t.Errorf("%s, %v, %v", message, last, err)
+		}
+	})
+}
+
+// deafPipe is a pipe that nobody writes to.
+type deafPipe struct{}
+
+func (deafPipe) Read([]byte) (int, error)    { return 0, io.EOF }
+func (deafPipe) Write(p []byte) (int, error) { return len(p), nil }
+func (deafPipe) Close() error                { return nil }
 
 // Each method of both protocols treats a guest as the table says: readers read, writers write, and what is the owner's fails with 1012. For
 // others, also of the owner's name in another tenant, the session does not exist. So it is for the guest when the sharing has ended.
@@ -60,6 +195,14 @@ func TestGuests(t *testing.T) {
 				}
 				if got := bob.must("session/search", `{"text":"canary"}`).Get("found"); len(got.Array()) != 1 || got.Get("0.session.owner").String() != "ann" {
 					t.Errorf("the guest's search: %s", got)
+				}
+				for _, name := range []string{"session/state", "session/attach"} {
+					if got := bob.must(name, at).Get("session"); got.Get("owner").String() != "ann" || got.Get("access").String() != string(access) {
+						t.Errorf("%s says to the guest: %s", name, got)
+					}
+					if got := ann.must(name, at).Get("session"); got.Get("owner").Exists() || got.Get("access").Exists() {
+						t.Errorf("%s says to the owner: %s", name, got)
+					}
 				}
 				guests := 0
 				for name, m := range s.server.byName {
@@ -201,12 +344,14 @@ func TestTenUsersShare(t *testing.T) {
 		type user struct {
 			*tenantClient
 			tenant, name string
+			list         *shownList
 		}
 		var users []*user
 		for i := range 10 {
 			u := &user{tenant: fmt.Sprint("tenant", i%2), name: fmt.Sprintf("user-%c", 'a'+i/2)} // the same names in both
 			u.tenantClient = s.visit(u.tenant, u.name, false)
 			defer u.leave()
+			u.list = watchAs(u.tenantClient)
 			users = append(users, u)
 		}
 		type right struct {
@@ -247,6 +392,13 @@ func TestTenUsersShare(t *testing.T) {
 					} else if a == "read" || a == "write" {
 						want[id] = owners[id].name + " " + a
 					}
+				}
+				shown := map[string]string{}
+				for id, row := range u.list.now() {
+					shown[id] = strings.TrimSpace(row.Get("owner").String() + " " + row.Get("access").String())
+				}
+				if !maps.Equal(shown, want) {
+					t.Fatalf("the list that %s of %s watches: %v, want %v", u.name, u.tenant, shown, want)
 				}
 				for _, method := range []string{"session/list", "session/search"} {
 					got, cursor := map[string]string{}, ""

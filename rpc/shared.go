@@ -8,6 +8,7 @@ import (
 
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/search"
 	"github.com/thinkd/thinkd/session/share"
@@ -116,4 +117,18 @@ func (c *client) searchShared(ctx context.Context, q search.Query, b search.Boun
 		after, inside = one.ID, ""
 	}
 	return all, page, "", nil
+}
+
+// seen is a session as the client's user sees it. A guest also sees whose it is, and what the guest may do with it.
+func (c *client) seen(w wire.Session) wire.Session {
+	if of, ok := c.sharedWith(w.ID); ok {
+		return asGuest(w, of)
+	}
+	return w
+}
+
+// asGuest is a session that somebody shares with the user. What its owner has pinned or archived is for the owner's own list.
+func asGuest(w wire.Session, of share.Share) wire.Session {
+	w.Owner, w.Access, w.OnTop, w.Archived = of.Ref.Owner.User, of.Access, false, false
+	return w
 }

@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"encoding/json"
-	"sync/atomic"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/watch"
@@ -56,7 +55,6 @@ type watched struct {
 	c       *client
 	changes *watch.Subscription
 	conn    *conn.Subscription // set before the first update
-	revoked atomic.Bool        // the list has other shared sessions now: the client has to list them again
 }
 
 // listUpdate says what changed in the list.
@@ -71,12 +69,6 @@ type listUpdate struct {
 const updateBytes = 64 << 10
 
 func (w *watched) End() { w.conn.Close() }
-
-// Revoke ends the subscription with a notification. It does not wait.
-func (w *watched) Revoke() {
-	w.revoked.Store(true)
-	w.conn.Ready()
-}
 
 // Close is called once, by the connection.
 func (w *watched) Close() {
@@ -99,32 +91,56 @@ func (w *watched) Next() (message []byte, last bool) {
 }
 
 func (w *watched) next() (message []byte, last bool, err error) {
-	if w.revoked.Load() {
-		return door.ListStale(), true, nil
+	for {
+		changes, err := w.changes.Take(updateBytes)
+		if err != nil {
+			return door.ListStale(), true, nil
+		}
+		if len(changes) == 0 {
+			return nil, false, nil
+		}
+		u, empty := w.update(changes)
+		if empty {
+			continue
+		}
+		params, err := json.Marshal(u)
+		if err != nil {
+			return nil, true, err
+		}
+		return door.ListUpdate(params), false, nil
 	}
-	changes, err := w.changes.Take(updateBytes)
-	if err != nil {
-		return door.ListStale(), true, nil
-	}
-	if len(changes) == 0 {
-		return nil, false, nil
-	}
-	var u listUpdate
+}
+
+// update is what the client gets of changes. Those of a session that is not shared with the client's user any more are left out: they waited
+// while the sharing ended, and the removal waits behind them.
+func (w *watched) update(changes []watch.Change) (u listUpdate, empty bool) {
 	for _, c := range changes {
-		switch c.Kind {
-		case watch.Created:
-			u.Created = append(u.Created, w.c.listed(c))
-		case watch.Changed:
-			u.Changed = append(u.Changed, w.c.listed(c))
-		case watch.Removed:
+		if c.Kind == watch.Removed {
 			u.Removed = append(u.Removed, c.Session.ID)
+			continue
+		}
+		row, ok := w.row(c)
+		switch {
+		case !ok:
+		case c.Kind == watch.Created:
+			u.Created = append(u.Created, row)
+		default:
+			u.Changed = append(u.Changed, row)
 		}
 	}
-	params, err := json.Marshal(u)
-	if err != nil {
-		return nil, true, err
+	return u, len(u.Created)+len(u.Changed)+len(u.Removed) == 0
+}
+
+// row shows a session that is the user's own, or shared with the user.
+func (w *watched) row(c watch.Change) (row wire.Session, ok bool) {
+	if c.Of == w.c.Owner() {
+		return w.c.listed(c), true
 	}
-	return door.ListUpdate(params), false, nil
+	of, ok := w.c.sharedWith(c.Session.ID)
+	if !ok || of.Ref.Owner != c.Of {
+		return row, false
+	}
+	return w.c.listedOf(of, c), true
 }
 
 type readParams struct {

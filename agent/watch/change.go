@@ -31,6 +31,7 @@ const (
 type Change struct {
 	Kind    Kind
 	Session session.Session // as [session.Session.Changing]; Status and Usage are live. Of one that was removed there is only the ID
+	Of      session.Owner   // whose session it is; set by the hub
 	Needs   Need            // of any person; empty: nothing. It is never Read: see NeedsOf
 }
 
@@ -45,7 +46,7 @@ func (c Change) NeedsOf(principal string) Need {
 // merge is this change after an earlier one that the subscriber has not seen.
 func (c Change) merge(earlier Change) Change {
 	switch {
-	case earlier.Kind == Removed: // nothing comes after it
+	case earlier.Kind == Removed && c.Kind != Created: // nothing comes after it, unless a sharing has begun again
 		return earlier
 	case earlier.Kind == Created && c.Kind == Changed:
 		c.Kind = Created

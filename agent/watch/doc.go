@@ -8,7 +8,8 @@
 //
 // Guarantees:
 //
-//   - a subscriber gets the changes of the sessions of one owner, and of no other;
+//   - a subscriber gets the changes of the sessions of one owner and of those that are shared with that owner, and of no other. Whether a session
+//     is still shared when the change is taken, the reader checks;
 //   - publishing never waits, so no subscriber delays a session or another subscriber. Without a subscriber it costs a look at a map;
 //   - what waits for one subscriber is bounded in sessions and in bytes. A later change of a session takes the place of an earlier one.
 //     A subscriber that reads too slowly gets [ErrStale], and lists again;

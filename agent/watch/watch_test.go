@@ -42,9 +42,10 @@ func TestMerge(t *testing.T) {
 		"created, changed":     {[]Change{{Session: session.Session{ID: "a"}}, changed("a", "1")}, []string{"created a 1"}},
 		"changed, removed":     {[]Change{changed("a", "1"), {Kind: Removed, Session: session.Session{ID: "a"}}}, []string{"removed a"}},
 		"created, removed":     {[]Change{{Session: session.Session{ID: "a"}}, {Kind: Removed, Session: session.Session{ID: "a"}}}, []string{"removed a"}},
+		"shared again":         {[]Change{{Kind: Removed, Session: session.Session{ID: "a"}}, {Session: session.Session{ID: "a"}}, changed("a", "1")}, []string{"created a 1"}},
 		"nothing after an end": {[]Change{{Kind: Removed, Session: session.Session{ID: "a"}}, changed("a", "1")}, []string{"removed a"}},
 	} {
-		h := NewHub()
+		h := NewHub(nil)
 		s := h.Subscribe(session.Operator)
 		for _, c := range tc.changes {
 			h.Publish(session.Operator, c)
@@ -64,7 +65,7 @@ func TestMerge(t *testing.T) {
 
 // A subscriber gets the changes of its owner's sessions, from its subscription on until it closes it.
 func TestSubscribers(t *testing.T) {
-	h, ann := NewHub(), session.Owner{Tenant: "acme", User: "ann"}
+	h, ann := NewHub(nil), session.Owner{Tenant: "acme", User: "ann"}
 	h.Publish(session.Operator, changed("a", "before"))
 	ours, again, hers := h.Subscribe(session.Operator), h.Subscribe(session.Operator), h.Subscribe(ann)
 	h.Publish(session.Operator, changed("a", "1"))
@@ -80,11 +81,11 @@ func TestSubscribers(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
-	if !h.Watched(ann) || !h.Watched(session.Operator) {
+	if !h.Watched(session.Ref{Owner: ann}) || !h.Watched(session.Ref{}) {
 		t.Error("nobody watches")
 	}
 	hers.Close()
-	if h.Watched(ann) || len(h.subs) != 1 {
+	if h.Watched(session.Ref{Owner: ann}) || len(h.subs) != 1 {
 		t.Error("she still watches")
 	}
 	h.Close()
@@ -97,9 +98,40 @@ func TestSubscribers(t *testing.T) {
 	}
 }
 
+// Guests get the changes of a session that is shared with them, with its owner's name, and nothing else of that owner.
+func TestGuests(t *testing.T) {
+	ann, bob, eve := session.Owner{User: "ann"}, session.Owner{User: "bob"}, session.Owner{User: "eve"}
+	shared := session.Ref{Owner: ann, ID: "a"}
+	h := NewHub(func(ref session.Ref) []session.Owner {
+		if ref == shared {
+			return []session.Owner{bob}
+		}
+		return nil
+	})
+	if h.Watched(shared) {
+		t.Error("somebody watches")
+	}
+	hers, his := h.Subscribe(bob), h.Subscribe(eve)
+	if !h.Watched(shared) || h.Watched(session.Ref{Owner: ann, ID: "b"}) || h.Watched(session.Ref{Owner: bob, ID: "a"}) == false {
+		t.Error("who watches what")
+	}
+	h.Publish(ann, changed("a", "1"))
+	h.Publish(ann, changed("b", "2"))
+	h.PublishTo(bob, ann, Change{Kind: Removed, Session: session.Session{ID: "c"}})
+	changes, err := hers.Take(1 << 20)
+	if err != nil || len(changes) != 2 || changes[0].Session.ID != "a" || changes[0].Of != ann || changes[1].Kind != Removed {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	if got := take(t, his); got != nil {
+		t.Errorf("eve gets %q", got)
+	}
+	hers.Close()
+	his.Close()
+}
+
 // What waits for a subscriber that does not read is bounded, in sessions and in bytes. Changes of one session take the room of one.
 func TestSlowSubscriber(t *testing.T) {
-	h := NewHub()
+	h := NewHub(nil)
 	one := h.Subscribe(session.Operator)
 	for i := range 100_000 {
 		h.Publish(session.Operator, changed("a", fmt.Sprint(i)))
@@ -133,7 +165,7 @@ func TestSlowSubscriber(t *testing.T) {
 
 // Take stops at its bound, and returns one change that is larger.
 func TestTake(t *testing.T) {
-	h := NewHub()
+	h := NewHub(nil)
 	s := h.Subscribe(session.Operator)
 	defer s.Close()
 	for _, id := range []string{"a", "b", "c"} {
@@ -154,7 +186,7 @@ func TestTake(t *testing.T) {
 // Sessions publish while subscribers come, read, and go. Each that stays has the last change of each session in the end.
 func TestTogether(t *testing.T) {
 	const sessions, changes = 8, 500
-	h := NewHub()
+	h := NewHub(nil)
 	stays := h.Subscribe(session.Operator)
 	defer stays.Close()
 	var running sync.WaitGroup

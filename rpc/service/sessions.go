@@ -55,6 +55,9 @@ type Sessions interface {
 	// Watch subscribes to the changes of all these sessions. The caller closes the subscription.
 	Watch() *watch.Subscription
 
+	// Tell sends the change to the lists of a guest that a sharing makes.
+	Tell(ctx context.Context, guest session.Owner, id session.ID, kind watch.Kind) error
+
 	// Delete ends what the session is doing and removes it. Deleting what is not there is a success.
 	Delete(ctx context.Context, id session.ID) error
 

@@ -43,7 +43,7 @@ type Session struct {
 	Metadata  map[string]json.RawMessage `json:"metadata"`
 	Grants    []tool.Grant               `json:"grants,omitempty"` // in effect; not in lists
 	Needs     watch.Need                 `json:"needs,omitempty"`  // of a person; only in lists
-	Owner     string                     `json:"owner,omitempty"`  // who shares it with the client's user; only in lists; absent: it is the user's own
+	Owner     string                     `json:"owner,omitempty"`  // who shares it with the client's user; absent: it is the user's own
 	Access    session.Access             `json:"access,omitempty"` // what the user may do with it; with owner
 	Archived  bool                       `json:"archived,omitempty"`
 	OnTop     bool                       `json:"pinned,omitempty"`          // a person has pinned the session to the top of lists

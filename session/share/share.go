@@ -41,6 +41,7 @@ type Shares struct {
 
 	mu  sync.Mutex
 	all map[place]Share
+	of  map[session.Ref][]session.Owner // the guests of each session, by name; replaced together with all
 }
 
 // place is a session of somebody, as a guest names it.
@@ -86,7 +87,25 @@ func Open(kept durable.Value) (*Shares, error) {
 		}
 		s.all[place{one.Guest, r.Session}] = one
 	}
+	s.of = guestsOf(slices.SortedFunc(maps.Values(s.all), compare))
 	return s, nil
+}
+
+// guestsOf has the guests of each session, of shares in order.
+func guestsOf(all []Share) map[session.Ref][]session.Owner {
+	of := make(map[session.Ref][]session.Owner)
+	for _, one := range all {
+		of[one.Ref] = append(of[one.Ref], one.Guest)
+	}
+	return of
+}
+
+// Guests lists those with whom a session is shared, by name. The list must not be changed. It is With for those who need only the names, and
+// costs a look at a map.
+func (s *Shares) Guests(ref session.Ref) []session.Owner {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of[ref]
 }
 
 // Of returns whose session an id is to a guest, and what the guest may do; ok is false if nobody shares such a session with the guest.
@@ -198,7 +217,8 @@ func (s *Shares) change(to func(map[place]Share) error) error {
 		return nil
 	}
 	write := file{Version: version, Shares: []stored{}}
-	for _, one := range slices.SortedFunc(maps.Values(next), compare) {
+	sorted := slices.SortedFunc(maps.Values(next), compare)
+	for _, one := range sorted {
 		write.Shares = append(write.Shares, stored{one.Ref.Owner.Tenant, one.Ref.Owner.User, one.Ref.ID, one.Guest.User, one.Access})
 	}
 	text, err := json.MarshalIndent(write, "", "  ")
@@ -208,6 +228,6 @@ func (s *Shares) change(to func(map[place]Share) error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", s.kept.Name(), ErrNotKept, err)
 	}
-	s.all = next
+	s.all, s.of = next, guestsOf(sorted)
 	return nil
 }

@@ -59,14 +59,9 @@ export class Sessions {
 		const oldest = this.cursor ? (this.sessions.findLast((s) => !s.pinned)?.updated ?? 0) : 0;
 		for (const s of news) gone.add(s.session_id);
 		const rest = this.sessions.filter((s) => !gone.has(s.session_id));
-		// Sessions older than the loaded pages come with the next page. Pinned ones are all loaded.
-		this.sessions = sorted([...rest, ...news.filter((s) => !s.archived && (s.pinned || s.updated >= oldest))]);
+		// Sessions older than the loaded pages come with the next page. Pinned ones and those that others share are all loaded.
+		this.sessions = sorted([...rest, ...news.filter((s) => !s.archived && (s.pinned || s.owner || s.updated >= oldest))]);
 		this.draw();
-	}
-
-	/** Who shares a listed session; undefined: it is one's own, or not listed. */
-	ownerOf(id: string): string | undefined {
-		return this.sessions.find((s) => s.session_id === id)?.owner;
 	}
 
 	/** Whether nothing is listed. */

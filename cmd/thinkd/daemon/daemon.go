@@ -114,6 +114,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		if d.shares, err = share.Open(kept.value(sharesName)); err != nil {
 			return nil, errors.Join(err, d.close())
 		}
+		ac.Guests = d.shares.Guests
 		ac.Own = d.models.ownKeys()
 		ac.Stored = func(o session.Owner) int64 { return int64(c.Auth.QuotaOf(o).Stored) }
 		ac.Quota = func(o session.Owner) gate.Quota { return c.Auth.QuotaOf(o).Quota }
