@@ -13,6 +13,8 @@ export type How = "queue" | "steer" | "ask" | "fork" | "add" | "compare";
 export interface Sender {
 	/** Whether a session is shown. Side questions need one. */
 	inSession(): boolean;
+	/** Whether the session is of somebody else: then there are prompts and added messages only. */
+	guest(): boolean;
 	/** Sends a text; files go with a prompt and with a message that is added. */
 	send(text: string, how: How, files: Block[]): Promise<void>;
 	/** The chosen model; undefined: it is not known. */
@@ -257,7 +259,7 @@ export class Composer {
 		if (event.key === "Enter" && !event.shiftKey) {
 			event.preventDefault();
 			if (this.many > 0) void this.send("queue");
-			else if (event.altKey) void (this.sender.inSession() && this.send("ask"));
+			else if (event.altKey) void (this.sender.inSession() && !this.sender.guest() && this.send("ask"));
 			else void this.send(event.ctrlKey || event.metaKey ? "steer" : "queue");
 		} else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
 			this.recall(event);
@@ -280,7 +282,7 @@ export class Composer {
 
 	/** Lists the other ways to send the text. */
 	private ways(): void {
-		menu(this.waysButton, "Other ways to send", ways.filter((w) => !w.session || this.sender.inSession()).map((w) => ({ ...w, act: () => {
+		menu(this.waysButton, "Other ways to send", ways.filter((w) => (this.sender.guest() ? w.how === "add" : !w.session || this.sender.inSession())).map((w) => ({ ...w, act: () => {
 			this.focus();
 			void this.send(w.how);
 		} })));

@@ -45,6 +45,12 @@ export function button(label: string, kind: string, onclick: (event: MouseEvent)
 	return h("button", { class: `btn ${kind}`, type: "button", onclick }, label);
 }
 
+/** Marks a control that guests of a session do not have. */
+export function forOwner<T extends HTMLElement>(e: T): T {
+	e.classList.add("owners");
+	return e;
+}
+
 /** The element with an id. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
 	const e = document.getElementById(id);

@@ -1,5 +1,5 @@
 import type { Block, Error as Failure } from "../../clients/typescript/src/index.js";
-import { button, h } from "./dom.js";
+import { button, forOwner, h } from "./dom.js";
 import { twiceASecond } from "./frames.js";
 import { note } from "./step.js";
 import { duration } from "./words.js";
@@ -37,8 +37,8 @@ export function troubleCard(e: Failure, provider: string, content: Block[], ways
 	const step = note("bad", titles[kind] ?? "The turn failed", e.message, ...facts);
 	const acts = h("div", { class: "acts" });
 	const card = h("div", { class: "card bad", role: "group", "aria-label": "What you can do" }, h("p", {}, "Your message is kept."));
-	if (kind === "auth" && provider) card.append(keyField(provider, ways, () => ways.again(content)));
-	acts.append(button("Ask again", "", () => ways.again(content)), button("Another model", "", () => ways.pick()), button("Use the simulator", "quiet", () => ways.simulate(content)));
+	if (kind === "auth" && provider) card.append(forOwner(keyField(provider, ways, () => ways.again(content))));
+	acts.append(button("Ask again", "", () => ways.again(content)), forOwner(button("Another model", "", () => ways.pick())), forOwner(button("Use the simulator", "quiet", () => ways.simulate(content))));
 	card.append(acts);
 	const wait = live && e.data?.retry_after_ms;
 	if (wait) {

@@ -1,6 +1,6 @@
 // The page connects the parts and has their shared state. The address says what is shown: a session (#/ID), a view (#/usage), or a new
 // session (#/).
-import { Client, ClosedError, webSocket, type Block, type Message, type Methods, type Session, type State, type Summary, type Transport } from "../../clients/typescript/src/index.js";
+import { Client, ClosedError, webSocket, type Block, type Message, type Methods, type Notifications, type Session, type State, type Summary, type Transport } from "../../clients/typescript/src/index.js";
 import { coded } from "./approval.js";
 import { Asides } from "./aside.js";
 import { branch, branched, branchesOf } from "./branch.js";
@@ -85,6 +85,7 @@ class App {
 			onNotification: (n) => {
 				if (n.method !== "list_update") return;
 				this.sessions.update(n.params);
+				this.shared(n.params);
 				this.search.changed([...(n.params.created ?? []), ...(n.params.changed ?? [])], n.params.removed ?? []);
 			},
 		});
@@ -135,6 +136,7 @@ class App {
 		}, askAbove);
 		this.composer = new Composer({
 			inSession: () => this.conversation !== undefined,
+			guest: () => this.guest !== undefined,
 			send: (text, how, files) => this.send(text, how, files),
 			model: () => this.picker.model(this.chosen().model_id),
 			room: () => (this.client.daemon?.limits.max_message_bytes ?? 8 << 20) - (64 << 10), // the rest is for the text
@@ -372,7 +374,7 @@ class App {
 		const place = this.conversation?.around(turn);
 		menu(from, "Ask again", [
 			{ label: "Ask again", what: "As a new turn of this session.", act: () => void this.prompt({ content: sendable(content) }) },
-			...(place && this.info ? [
+			...(place && this.info && !this.guest ? [
 				{ label: "Another model or level", what: "In a new branch. This answer stays.", act: () => this.retryWith(from, place, content) },
 				{ label: "Compare models", what: "Two or three models or levels answer side by side, each in a fork.", act: () => this.compareWith({ session: this.info, prompt: place.prompt, after: place.after, files: sendable(content).filter((b) => b.type !== "text") }, textOf(content)) },
 			] : []),
@@ -466,6 +468,27 @@ class App {
 		this.choice();
 	}
 
+	/** What a guest may do with the visible session; undefined: it is one's own, or there is none. */
+	private get guest(): Info["access"] {
+		return this.view ? undefined : this.info?.access;
+	}
+
+	/** Takes over that the owner has changed what a guest may do. */
+	private shared(u: Notifications["list_update"]): void {
+		const { info } = this;
+		const now = u.changed?.find((s) => s.session_id === info?.session_id);
+		if (now?.access && now.access !== info?.access) this.change({ access: now.access });
+	}
+
+	/** Offers a guest only what the guest may do: the style sheet hides the rest. */
+	private guestLine(): void {
+		const { guest } = this;
+		const line = byId("guest");
+		byId("page").dataset["guest"] = guest ?? "";
+		line.hidden = !guest;
+		if (guest) line.textContent = guest === "write" ? `${this.info?.owner} shares this session with you. Turns count as theirs.` : `${this.info?.owner} shares this session with you for reading.`;
+	}
+
 	/** Shows which prompts have branches. */
 	private branches(): void {
 		const { info } = this;
@@ -479,7 +502,8 @@ class App {
 		byId("menu-session").hidden = byId("find-here").hidden = !this.conversation || this.view !== undefined;
 		byId("raw-toggle").hidden = this.view !== undefined;
 		this.meter.away(this.view !== undefined);
-		byId("grants").textContent = this.view ? "" : standing(this.info?.grants ?? []);
+		this.guestLine();
+		byId("grants").textContent = this.view || this.guest ? "" : standing(this.info?.grants ?? []);
 		byId("grants").hidden = byId("grants").textContent === "";
 	}
 
@@ -749,7 +773,7 @@ class App {
 		const id = this.conversation?.session.id;
 		if (!id || !this.info) return;
 		const { title, pinned, archived } = this.info;
-		const owner = this.sessions.ownerOf(id);
+		const { owner } = this.info;
 		const compact = () => void this.compact().catch((error: Error) => this.composer.fail(error.message));
 		this.tidy.menu(from, { session_id: id, title, ...(pinned && { pinned }), ...(archived && { archived }), ...(owner && { owner }) }, () => {}, [{ label: "Summarise earlier turns", act: compact }]);
 	}
@@ -784,7 +808,7 @@ class App {
 		}
 		if (command && event.key === "/") {
 			event.preventDefault();
-			this.picker.open(byId("pick-model"), false);
+			if (!this.guest) this.picker.open(byId("pick-model"), false);
 			return;
 		}
 		if (event.key === "Escape") {

@@ -1,5 +1,5 @@
 import type { Methods, Notifications, Spending } from "../../clients/typescript/src/index.js";
-import { button, h, say } from "./dom.js";
+import { button, forOwner, h, say } from "./dom.js";
 import { twiceASecond } from "./frames.js";
 import { closePopover, popover } from "./popover.js";
 import { figures, range } from "./quote.js";
@@ -114,7 +114,7 @@ export class Parked {
 			if (spending.limit === "ask_above") {
 				const c = spending.quote?.compact_first;
 				return h("div", { class: "acts" }, button("Send it", "main", () => this.act(() => this.ways.resume())),
-					c && button(`Compact first: ${range(c.cost)}`, "", () => this.act(() => this.ways.compact())), h("span", { class: "sp" }), end);
+					c && forOwner(button(`Compact first: ${range(c.cost)}`, "", () => this.act(() => this.ways.compact()))), h("span", { class: "sp" }), end);
 			}
 			return h("div", { class: "acts" }, button("Allow this step", "main", () => this.act(() => this.ways.resume())),
 				button(`Allow ${usd(spending.most)} more${spending.limit === "max_day_cost" ? " today" : ""}`, "", () => this.act(() => this.ways.raise(spending.most))), h("span", { class: "sp" }), end);

@@ -1,5 +1,5 @@
 import type { Message, Summary } from "../../clients/typescript/src/index.js";
-import { button, h, iconButton, say } from "./dom.js";
+import { button, forOwner, h, iconButton, say } from "./dom.js";
 import { Step } from "./step.js";
 import { count, money, short } from "./words.js";
 
@@ -40,9 +40,9 @@ export class Divider {
 		this.step.el.classList.toggle("void", s.undone === true);
 		const sizes = s.tokens_before !== undefined && s.tokens_after !== undefined ? `${short(s.tokens_before)} to ~${short(s.tokens_after)} tok` : undefined;
 		this.step.show(sizes, [`${count(s.messages)} messages`, "kind"]);
-		const fork = button("Fork before it", "quiet", () => this.act(() => this.kept.forkBefore(s.summary_id)));
-		const undo = button("Undo", "", () => this.act(() => this.kept.undo(s.summary_id)));
-		this.acts.replaceChildren(...(s.undoable && !s.undone ? [undo, fork, h("small", {}, "Undo is possible until the next prompt.")] : [fork]));
+		const fork = forOwner(button("Fork before it", "quiet", () => this.act(() => this.kept.forkBefore(s.summary_id))));
+		const undo = forOwner(button("Undo", "", () => this.act(() => this.kept.undo(s.summary_id))));
+		this.acts.replaceChildren(...(s.undoable && !s.undone ? [undo, fork, forOwner(h("small", {}, "Undo is possible until the next prompt."))] : [fork]));
 	}
 
 	private text(): HTMLElement {
@@ -77,6 +77,7 @@ export class Divider {
 				pin.disabled = false;
 				say(error.message);
 			});
+		pin.classList.add("writers");
 		});
 		pin.setAttribute("aria-pressed", String(on));
 		return h("li", {}, pin, h("span", { dir: "auto" }, text), h("small", {}, on ? "pinned: kept as it is" : ""));

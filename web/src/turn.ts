@@ -3,7 +3,7 @@ import { Answer } from "./answer.js";
 import { fileView } from "./attach.js";
 import type { Question, Ruling } from "./approval.js";
 import { branchLine, editForm, type Branches } from "./branch.js";
-import { copy, h, iconButton, say } from "./dom.js";
+import { copy, forOwner, h, iconButton, say } from "./dom.js";
 import { fellBack, type Fell } from "./fell.js";
 import { troubleCard, type Trouble, type Ways } from "./failure.js";
 import { twiceASecond } from "./frames.js";
@@ -473,8 +473,8 @@ export class Turn {
 			...(ribbon ? [ribbon] : []),
 			...facts.map((f) => h("span", {}, f)),
 			h("span", { class: "acts" }, ...(this.promptId ? [this.pinButton()] : []), copier,
-				...(this.lastMessage ? [iconButton("fork", "Fork from here", () => this.acts.fork(this.lastMessage))] : []),
-				...(this.promptId && this.content.length ? [iconButton("pen", "Edit the prompt", () => this.edit())] : []),
+				...(this.lastMessage ? [forOwner(iconButton("fork", "Fork from here", () => this.acts.fork(this.lastMessage)))] : []),
+				...(this.promptId && this.content.length ? [forOwner(iconButton("pen", "Edit the prompt", () => this.edit()))] : []),
 				...(this.content.length ? [this.againButton()] : [])),
 		);
 		this.foot.hidden = false;
@@ -482,6 +482,7 @@ export class Turn {
 
 	private againButton(): HTMLElement {
 		const again = iconButton("redo", "Ask again", () => this.acts.ways(this.id, this.content, again));
+		again.classList.add("writers");
 		again.setAttribute("aria-haspopup", "dialog");
 		again.setAttribute("aria-expanded", "false");
 		return again;
@@ -492,6 +493,7 @@ export class Turn {
 			const on = pin.getAttribute("aria-pressed") !== "true";
 			this.acts.pin(this.promptId, on).then(() => show(on), (error: Error) => say(error.message));
 		});
+		pin.classList.add("writers");
 		const show = (on: boolean) => {
 			pin.setAttribute("aria-pressed", String(on));
 			pin.setAttribute("aria-label", "Pin the prompt");

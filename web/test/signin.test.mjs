@@ -40,6 +40,7 @@ test("ann signs in and comes back to where she was, in all tabs; logging out end
 	await ask(second, "Which is later, March or May? [[sim: pace=0]]");
 	await page.getByRole("button", { name: "Log out" }).click();
 	for (const tab of [page, second]) await tab.locator("#sign-in").waitFor();
+	assert.deepEqual([issuer.revoked, issuer.logouts, page.url()], [["ann"], ["thinkd"], `${daemon.origin}/`], "she is logged out at the provider, which leads back");
 	second.check(refusal);
 	await second.close(); // it would notice the refusal first
 	await page.context().addCookies([cookie]); // a copy of it is of no use
@@ -154,9 +155,28 @@ test("ann shares a session with bob, who sees whose it is, and takes it back", a
 	await bob.getByText("Of ann, who shares it with you").waitFor();
 	assert.equal(await bob.getByRole("button", { name: "Delete…" }).count(), 0);
 	await bob.keyboard.press("Escape");
+	const offered = async (...names) => {
+		const all = ["#pick-model", "#pick-level", "#setup", "#in", "#ways", ".turn .foot [aria-label='Fork from here']", ".turn .foot [aria-label='Edit the prompt']", ".turn .foot [aria-label='Ask again']", ".turn .foot [aria-label='Copy answer']"];
+		for (const name of all) await bob.locator(name).first().waitFor({ state: names.includes(name) ? "visible" : "hidden" });
+	};
+	await bob.locator("#guest", { hasText: "ann shares this session with you. Turns count as theirs." }).waitFor();
+	await offered("#in", "#ways", ".turn .foot [aria-label='Ask again']", ".turn .foot [aria-label='Copy answer']");
+	await look(bob, "shared-write");
 	await bob.fill("#in", "A prompt of bob. [[sim: pace=0]]");
 	await bob.press("#in", "Enter");
 	await ann.locator(".said", { hasText: "A prompt of bob." }).waitFor();
+
+	// She lets him read only: his page changes without a reload.
+	await ann.getByLabel("User", { exact: true }).fill("bob");
+	await ann.getByLabel("Access").selectOption("read");
+	await ann.getByRole("button", { name: "Share", exact: true }).click();
+	await bob.locator("#guest", { hasText: "for reading" }).waitFor();
+	await offered(".turn .foot [aria-label='Copy answer']");
+	await look(bob, "shared-read");
+	await bob.goto(`${daemon.origin}/`);
+	await connected(bob);
+	await bob.locator("#pick-model").waitFor(); // of a new session of his own
+	await bob.locator("#guest").waitFor({ state: "hidden" });
 
 	await ann.getByRole("button", { name: "End", exact: true }).click();
 	await ann.getByText("Nobody yet").waitFor();
