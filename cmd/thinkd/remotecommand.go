@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -62,26 +63,54 @@ with --remote URL work on that daemon.`,
 			if err != nil {
 				return err
 			}
-			if token {
-				err = p.keepToken(logins, at)
-			} else {
-				err = logins.Login(cmd.Context(), at, func(do remote.Prompt) {
-					fmt.Fprintf(p.out, "Open %s\nand enter the code %s\n", do.URL, do.Code)
-				})
-			}
-			if err != nil {
-				return err
-			}
-			link, err := logins.Connect(cmd.Context(), at, false)
-			if err != nil {
-				return fmt.Errorf("the login was kept, but the daemon does not take it: %w", err)
-			}
-			fmt.Fprintf(p.out, "logged in to %s\n", at)
-			return link.Close()
+			return p.remoteLogin(cmd.Context(), logins, at, token)
 		},
 	}
 	cmd.Flags().BoolVar(&token, "token", false, "read an API token from standard input")
 	return cmd
+}
+
+// remoteLogin logs in to a daemon, with a token from standard input or in a browser.
+func (p *program) remoteLogin(ctx context.Context, logins remote.Logins, at remote.Address, token bool) (err error) {
+	if token {
+		err = p.keepToken(logins, at)
+	} else {
+		err = logins.Login(ctx, at, func(do remote.Prompt) {
+			fmt.Fprintf(p.out, "Open %s\nand enter the code %s\n", do.URL, do.Code)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	link, err := logins.Connect(ctx, at, false)
+	if err != nil {
+		return fmt.Errorf("the login was kept, but the daemon does not take it: %w", err)
+	}
+	fmt.Fprintf(p.out, "logged in to %s\n", at)
+	return link.Close()
+}
+
+// loginFirst logs in to the daemon of --remote if there is no login that it takes. done: it has, and there is nothing else to do.
+func (p *program) loginFirst(ctx context.Context) (done bool, err error) {
+	if p.remote == "" {
+		return false, nil
+	}
+	at, err := remote.ParseAddress(p.remote)
+	if err != nil {
+		return false, err
+	}
+	logins, err := p.logins()
+	if err != nil {
+		return false, err
+	}
+	link, err := logins.Connect(ctx, at, false)
+	switch {
+	case err == nil:
+		return false, link.Close()
+	case errors.Is(err, remote.ErrLogIn):
+		return true, p.remoteLogin(ctx, logins, at, false)
+	}
+	return false, err
 }
 
 // maxTokenInput is more than any token has.

@@ -99,10 +99,14 @@ This command is a pipe to the daemon of the data directory, and starts the daemo
 none is running. The end of standard input closes the pipe. It does not stop a turn.
 With --remote URL, it is a pipe to the daemon of another machine, and reconnects.
 
-With --login, it asks for the key of a provider, or logs in. Editors run this in a terminal.`,
+With --login, it asks for the key of a provider, or logs in. Editors run this in a terminal.
+With --remote too, it first logs in to that daemon, as thinkd remote login does.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if login {
+				if done, err := p.loginFirst(cmd.Context()); done || err != nil {
+					return err
+				}
 				return p.onDaemon(func(link *door.Link, _ []string) error { return welcome.Add(cmd.Context(), link, p.person(link)) })(cmd, args)
 			}
 			return p.door(cmd.Context(), door.Door{ACP: true})

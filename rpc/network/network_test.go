@@ -427,7 +427,7 @@ func TestReadiness(t *testing.T) {
 	}{
 		{nil, "GET", conntest.Token, http.StatusOK, "ready"},
 		{errors.New("the store is full"), "GET", conntest.Token, http.StatusServiceUnavailable, "the store is full\n"},
-		{errors.New("the store is full"), "GET", "x", http.StatusUnauthorized, "the token is missing or wrong; the file token in the daemon's data directory has it\n"},
+		{errors.New("the store is full"), "GET", "x", http.StatusUnauthorized, "the token is missing or wrong, or it was revoked or has expired; the operator's is in the file token in the data directory\n"},
 		{nil, "POST", conntest.Token, http.StatusMethodNotAllowed, "this is for reading\n"},
 	} {
 		why = tt.why

@@ -131,7 +131,7 @@ func (t *Token) byID(id string) (auth.Grant, bool) {
 }
 
 var errWrongToken = &auth.Refusal{Status: http.StatusUnauthorized,
-	Reason: "the token is missing or wrong; the file token in the daemon's data directory has it"}
+	Reason: "the token is missing or wrong, or it was revoked or has expired; the operator's is in the file token in the data directory"}
 
 const (
 	bearerPrefix = "bearer "

@@ -110,27 +110,7 @@ func TestRemoteLogin(t *testing.T) {
 		t.Errorf("without a login: %s, %v", text, err)
 	}
 
-	cmd := proof.Command(t, nil, "--data", mine, "remote", "login", s.Base)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	code := regexp.MustCompile(`enter the code (\S+)`)
-	for in := bufio.NewScanner(out); in.Scan(); {
-		said.WriteString(in.Text() + "\n")
-		if found := code.FindStringSubmatch(in.Text()); found != nil {
-			if err := issuer.CompleteDeviceAuthorization(t.Context(), found[1], "id1"); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := cmd.Wait(); err != nil || !strings.Contains(said.String(), "Open "+issuer.url) || !strings.Contains(said.String(), "logged in to "+s.Base) {
-		t.Fatalf("%s, %v", said.String(), err)
-	}
+	issuer.logIn(t, s.Base, "--data", mine, "remote", "login", s.Base)
 	path := filepath.Join(mine, "remotes.json")
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -180,7 +160,39 @@ func TestRemoteLogin(t *testing.T) {
 	if text, err := run("", "remote", "logout", s.Base); err != nil {
 		t.Errorf("logout: %s, %v", text, err)
 	}
+
+	// An editor's login: it logs in to the daemon first. Whoever is logged in is asked for the key of a provider.
+	issuer.logIn(t, s.Base, "--data", mine, "acp", "--remote", s.Base, "--login")
+	if text, err := run("", "acp", "--remote", s.Base, "--login"); err == nil || !strings.Contains(text, "Type the name of a provider") || strings.Contains(text, "enter the code") {
+		t.Errorf("a second login: %s, %v", text, err)
+	}
 	s.Terminate()
+}
+
+// logIn runs a command that shows a code, and enters it at the provider. The command ends with a login to a daemon.
+func (p *deviceProvider) logIn(t *testing.T, daemon string, args ...string) {
+	t.Helper()
+	cmd := proof.Command(t, nil, args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	code := regexp.MustCompile(`enter the code (\S+)`)
+	for in := bufio.NewScanner(out); in.Scan(); {
+		said.WriteString(in.Text() + "\n")
+		if found := code.FindStringSubmatch(in.Text()); found != nil {
+			if err := p.CompleteDeviceAuthorization(t.Context(), found[1], "id1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(said.String(), "Open "+p.url) || !strings.Contains(said.String(), "logged in to "+daemon) {
+		t.Fatalf("%s, %v", said.String(), err)
+	}
 }
 
 // runner runs commands of a user whose data directory is data, and returns all that they print.
