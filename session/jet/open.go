@@ -108,6 +108,21 @@ func newStore(a api, n names, opt Options) *Store {
 	return s
 }
 
+// shardsOf reads a format.
+func shardsOf(data []byte) (int, error) {
+	var f format
+	if err := json.Unmarshal(data, &f); err != nil {
+		return 0, fmt.Errorf("%w: %w", session.ErrDamaged, err)
+	}
+	if f.Version > version {
+		return 0, session.ErrNewer
+	}
+	if f.Shards < 1 || f.Shards > maxShards {
+		return 0, fmt.Errorf("%w: %d shards", session.ErrDamaged, f.Shards)
+	}
+	return f.Shards, nil
+}
+
 // prepare makes what is not there.
 func prepare(ctx context.Context, a api, opt Options) (names, error) {
 	n := names{opt.Prefix, opt.Shards}
@@ -121,17 +136,11 @@ func prepare(ctx context.Context, a api, opt Options) (names, error) {
 		if !ok {
 			return json.Marshal(f)
 		}
-		if err := json.Unmarshal(old.data, &f); err != nil {
-			return nil, fmt.Errorf("%w: %w", session.ErrDamaged, err)
+		shards, err := shardsOf(old.data)
+		if err == nil {
+			n.shards = shards
 		}
-		if f.Version > version {
-			return nil, session.ErrNewer
-		}
-		if f.Shards < 1 || f.Shards > maxShards {
-			return nil, fmt.Errorf("%w: %d shards", session.ErrDamaged, f.Shards)
-		}
-		n.shards = f.Shards
-		return nil, nil
+		return nil, err
 	})
 	if err != nil {
 		return n, err
