@@ -905,7 +905,12 @@ async function start(): Promise<void> {
 	const given = givenToken();
 	try {
 		if (given) {
-			await logIn(given);
+			document.body.inert = true; // nothing listens to its controls yet
+			try {
+				await logIn(given);
+			} finally {
+				document.body.inert = false;
+			}
 			hideToken();
 		}
 	} catch (error) {

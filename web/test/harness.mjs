@@ -80,6 +80,7 @@ export async function open(from, url, options = {}) {
 		if (left.length > 0) throw new Error(`the page complains: ${left.join("\n")}`);
 	};
 	await page.goto(url);
+	await page.waitForFunction(() => !document.body.inert); // it has exchanged the token of the address
 	return page;
 }
 

@@ -35,6 +35,20 @@ test("a second tab and a bookmark work without the token, and logging out ends b
 	await first.context().close();
 });
 
+test("a click before the token is exchanged is not lost", async () => {
+	const page = await open(chrome, "about:blank", { viewport: { width: 390, height: 844 } });
+	const asked = new Promise((resolve) => void page.route("**/readyz", resolve));
+	await page.goto(daemon.url);
+	const route = await asked;
+	assert.equal(await page.evaluate(() => document.body.inert), true);
+	const clicked = page.getByRole("button", { name: "Sessions", exact: true }).click();
+	await route.continue();
+	await clicked;
+	await page.locator("#find").waitFor();
+	page.check();
+	await page.context().close();
+});
+
 test("a token can be pasted, also with its address; a wrong one is refused with the reason", async () => {
 	const page = await open(chrome, `${daemon.origin}/`);
 	await page.fill("#unlock-token", "wrong");
@@ -120,7 +134,8 @@ test("a page that is loaded again before the daemon has answered keeps its token
 	let come;
 	const called = new Promise((resolve) => (come = resolve));
 	await context.route("**/readyz", () => come(), { times: 1 }); // and it never answers
-	const page = await open(chrome, daemon.url, { context });
+	const page = await open(chrome, "about:blank", { context });
+	await page.goto(daemon.url);
 	await called;
 	await page.reload();
 	await connected(page);
