@@ -16,12 +16,17 @@ var (
 	link    = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
 	code    = regexp.MustCompile("`[^`]*`")
 	heading = regexp.MustCompile(`^#{1,6} +(.*?) *$`)
+	inside  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
 // Each link of a page leads to a file of the repository, and to a heading if it names one. Addresses of other hosts are only parsed: the
 // tests need no internet.
 func TestLinks(t *testing.T) {
 	all := pages(t)
+	headings := make(map[string]map[string]bool)
+	for page, lines := range all {
+		headings[page] = anchors(lines)
+	}
 	checked := 0
 	for page, lines := range all {
 		for _, l := range lines {
@@ -30,7 +35,7 @@ func TestLinks(t *testing.T) {
 			}
 			for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(l.text, ""), -1) {
 				checked++
-				if err := follow(all, page, found[1]); err != nil {
+				if err := follow(headings, page, found[1]); err != nil {
 					t.Errorf("%s:%d: %s: %v", page, l.number, found[1], err)
 				}
 			}
@@ -41,7 +46,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-func follow(all map[string][]line, page, target string) error {
+// follow finds what a link of a page leads to. headings has the anchors of each page.
+func follow(headings map[string]map[string]bool, page, target string) error {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "" {
 		return err
@@ -55,11 +61,11 @@ func follow(all map[string][]line, page, target string) error {
 	if u.Fragment == "" {
 		return nil
 	}
-	lines, ok := all[page]
+	anchors, ok := headings[page]
 	if !ok {
 		return fmt.Errorf("%s is no page of the documentation", page)
 	}
-	if !anchors(lines)[u.Fragment] {
+	if !anchors[u.Fragment] {
 		return fmt.Errorf("%s has no heading for that", page)
 	}
 	return nil
@@ -73,7 +79,7 @@ func anchors(lines []line) map[string]bool {
 		if l.fence != "-" || found == nil {
 			continue
 		}
-		text := regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(found[1], "$1")
+		text := inside.ReplaceAllString(found[1], "$1")
 		name := strings.Map(func(r rune) rune {
 			switch {
 			case r == ' ':
