@@ -29,12 +29,14 @@ var _ auth.SignInProvider = (*Tokens)(nil)
 
 // Begin is that of [auth.SignInProvider].
 func (t *Tokens) Begin(ctx context.Context, redirect string) (string, auth.Attempt, error) {
-	c, _, err := t.codeFlow(ctx, redirect)
+	c, of, err := t.codeFlow(ctx, redirect)
 	if err != nil {
 		return "", auth.Attempt{}, err
 	}
+	scopes, more := of.offline(t.config.Issuer)
+	c.Scopes = append(c.Scopes, scopes...)
 	a := auth.Attempt{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Redirect: redirect, Until: t.now().Add(signInTime).UnixMilli()}
-	return c.AuthCodeURL(a.State, oauth2.S256ChallengeOption(a.Verifier), oidc.Nonce(a.Nonce)), a, nil
+	return c.AuthCodeURL(a.State, append(more, oauth2.S256ChallengeOption(a.Verifier), oidc.Nonce(a.Nonce))...), a, nil
 }
 
 // Finish is that of [auth.SignInProvider].
@@ -76,6 +78,7 @@ func (t *Tokens) Source() string {
 // published is what the issuer's description has in addition to what the library reads.
 type published struct {
 	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+	Scopes      []string `json:"scopes_supported"`
 	Revocation  string   `json:"revocation_endpoint"`
 	EndSession  string   `json:"end_session_endpoint"`
 }
@@ -94,7 +97,23 @@ func (t *Tokens) codeFlow(ctx context.Context, redirect string) (c oauth2.Config
 		return c, more, fmt.Errorf("OpenID provider %s has no authorization code flow", t.config.Issuer)
 	}
 	return oauth2.Config{ClientID: t.config.Audience, ClientSecret: t.config.Secret.Reveal(), Endpoint: at, RedirectURL: redirect,
-		Scopes: []string{oidc.ScopeOpenID, "profile", "email", oidc.ScopeOfflineAccess}}, more, nil
+		Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}, more, nil
+}
+
+// google is the issuer of Google's ID tokens.
+const google = "https://accounts.google.com"
+
+// offline asks for a token that renews a sign-in. A provider that does not list the scope may refuse it, as Google does, which has a parameter in
+// its place, and gives the token only after the person has consented.
+func (p published) offline(issuer string) (scopes []string, more []oauth2.AuthCodeOption) {
+	if len(p.Scopes) == 0 || slices.Contains(p.Scopes, oidc.ScopeOfflineAccess) {
+		return []string{oidc.ScopeOfflineAccess}, nil
+	}
+	more = append(more, oauth2.AccessTypeOffline)
+	if issuer == google {
+		more = append(more, oauth2.ApprovalForce)
+	}
+	return nil, more
 }
 
 // styles are the ways in which the client says who it is, the likely one first. Some providers take a secret in the header only, and others in

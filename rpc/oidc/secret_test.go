@@ -13,6 +13,7 @@ import (
 	"github.com/zitadel/oidc/v3/example/server/storage"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
+	"golang.org/x/oauth2"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/auth"
@@ -153,6 +154,31 @@ func TestSignOutAddresses(t *testing.T) {
 	a = admits(t, Config{Issuer: i.url, Audience: webClient}) // the provider wants a secret for the revocation
 	if address, err := a.SignOut(context.Background(), provider.NewSecret("x"), afterLogout); address == "" || err == nil || !strings.Contains(err.Error(), "does not revoke the refresh token: status 4") {
 		t.Errorf("%q, %v", address, err)
+	}
+}
+
+// A token for renewals is asked for in the way that the provider takes.
+func TestOfflineAccess(t *testing.T) {
+	for _, tt := range []struct {
+		what, issuer     string
+		scopes           []string
+		scope            string
+		offline, consent bool
+	}{
+		{"no list", "https://a", nil, "openid profile email offline_access", false, false},
+		{"listed", "https://a", []string{"openid", "offline_access"}, "openid profile email offline_access", false, false},
+		{"not listed", "https://a", []string{"openid"}, "openid profile email", true, false},
+		{"Google", google, []string{"openid", "email", "profile"}, "openid profile email", true, true},
+	} {
+		scopes, more := published{Scopes: tt.scopes}.offline(tt.issuer)
+		c := oauth2.Config{Scopes: append([]string{"openid", "profile", "email"}, scopes...)}
+		asked, err := url.Parse(c.AuthCodeURL("s", more...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := asked.Query(); q.Get("scope") != tt.scope || (q.Get("access_type") == "offline") != tt.offline || (q.Get("prompt") == "consent") != tt.consent {
+			t.Errorf("%s: %s", tt.what, asked)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -57,7 +58,17 @@ func (p Provider) config(ctx context.Context) (oauth2.Config, error) {
 	}
 	at := found.Endpoint()
 	at.AuthStyle = oauth2.AuthStyleInParams // the client is public: to try another style could void a grant
-	return oauth2.Config{ClientID: p.ClientID, Endpoint: at, Scopes: []string{oidc.ScopeOpenID, "profile", "email", oidc.ScopeOfflineAccess}}, nil
+	scopes := []string{oidc.ScopeOpenID, "profile", "email"}
+	var listed struct {
+		Scopes []string `json:"scopes_supported"`
+	}
+	if err := found.Claims(&listed); err != nil {
+		return oauth2.Config{}, fmt.Errorf("OpenID provider %s: its description: %w", p.Issuer, err)
+	}
+	if len(listed.Scopes) == 0 || slices.Contains(listed.Scopes, oidc.ScopeOfflineAccess) { // a provider that does not list it may refuse it
+		scopes = append(scopes, oidc.ScopeOfflineAccess)
+	}
+	return oauth2.Config{ClientID: p.ClientID, Endpoint: at, Scopes: scopes}, nil
 }
 
 // keep keeps the ID token of an answer. The daemon checks its signature. refresh is the grant before, for a provider that keeps it.
@@ -77,8 +88,11 @@ func (l Logins) keep(a Address, p Provider, token *oauth2.Token, refresh string)
 func failure(p Provider, err error) error {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		reason := refused.ErrorCode
-		if reason == "" {
+		switch reason {
+		case "":
 			reason = "status " + refused.Response.Status
+		case "invalid_client":
+			reason += ": the provider does not let this client in without a secret. Ask the operator for an API token, and log in with --token"
 		}
 		return fmt.Errorf("OpenID provider %s refused the login: %s", p.Issuer, reason)
 	}
