@@ -325,9 +325,9 @@ export const vendor = closing(async (say) => {
 /**
  * An OpenID provider whose people need no password: its page has a button for each. `lasts` is how long its tokens count, in seconds. A token
  * is admitted for a minute more, as clocks may differ. set({ refuses: true }) makes it refuse renewals, and with `asks` its last page has a link
- * where it otherwise redirects.
+ * where it otherwise redirects. With a secret, it refuses requests without it.
  */
-export const provider = closing(async ({ people = ["ann"], lasts = 3600 } = {}) => {
+export const provider = closing(async ({ people = ["ann"], lasts = 3600, secret } = {}) => {
 	const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 	const codes = new Map();
 	const grants = new Map();
@@ -357,6 +357,8 @@ export const provider = closing(async ({ people = ["ann"], lasts = 3600 } = {}) 
 	const server = createHTTP(async (request, response) => {
 		const url = new URL(request.url, issuer);
 		const json = (value, status = 200) => response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(value));
+		const basic = `Basic ${Buffer.from(`thinkd:${secret}`).toString("base64")}`;
+		if (secret && ["/token", "/revoke"].includes(url.pathname) && request.headers.authorization !== basic) return json({ error: "invalid_client" }, 401);
 		switch (url.pathname) {
 			case "/.well-known/openid-configuration":
 				return json({ issuer, end_session_endpoint: `${issuer}/logout`, revocation_endpoint: `${issuer}/revoke`, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys` });
@@ -403,7 +405,7 @@ export const provider = closing(async ({ people = ["ann"], lasts = 3600 } = {}) 
 	await once(server, "listening");
 	issuer = `http://127.0.0.1:${server.address().port}`;
 	return {
-		config: `[auth.oidc]\nissuer = "${issuer}"\naudience = "thinkd"\n`,
+		config: `[auth.oidc]\nissuer = "${issuer}"\naudience = "thinkd"\n${secret ? `client_secret_command = ["printf", "%s\\n", "${secret}"]\n` : ""}`,
 		renewals,
 		logouts,
 		revoked,

@@ -8,7 +8,7 @@ let chrome;
 let issuer;
 let daemon;
 before(async () => {
-	[chrome, issuer] = await Promise.all([browser(), provider({ people: ["ann", "bob"] })]);
+	[chrome, issuer] = await Promise.all([browser(), provider({ people: ["ann", "bob"], secret: "s3cret" })]);
 	daemon = await serve({ config: overTLS() + issuer.config });
 });
 
