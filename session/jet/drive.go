@@ -17,6 +17,9 @@ var ErrUnknown = errors.New("it is not known whether this was stored")
 // ErrLost says that the store has lost what it had acknowledged. The session is read-only until it is restored.
 var ErrLost = errors.New("the store has lost messages that it had acknowledged")
 
+// errFull is the reason of an error that is ErrReadOnly.
+var errFull = errors.New("the stream has no space left")
+
 // ElsewhereError says that another node owns a session, and is present.
 type ElsewhereError struct{ Node lease.Node }
 
@@ -161,7 +164,7 @@ func (d driver) failed(step lease.Step, newest found, t tries, ref session.Ref) 
 	case step == lease.Lost:
 		return fmt.Errorf("session %s: %w: %w", ref, ErrLost, session.ErrReadOnly)
 	case step == lease.Rejected && t.full:
-		return fmt.Errorf("session %s: %w: the stream has no space left", ref, session.ErrReadOnly)
+		return fmt.Errorf("session %s: %w: %w", ref, session.ErrReadOnly, errFull)
 	case step == lease.Rejected:
 		return fmt.Errorf("session %s: the store servers refuse the message for its size", ref)
 	case newest.Deleted, step == lease.Absent:

@@ -3,6 +3,7 @@ package jet_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,21 @@ func TestForeignMessage(t *testing.T) {
 	}
 	_, err := log.Append(t.Context(), storetest.Ended(storetest.TurnA))
 	storetest.WantErr(t, "append of its holder", err, session.ErrFenced)
+	deleted(t, fresh.For(session.Operator), id)
+}
+
+// deleted deletes a session. It must not come back.
+func deleted(t *testing.T, of session.Sessions, id session.ID) {
+	t.Helper()
+	if err := of.Delete(t.Context(), id); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	_, err := of.Get(t.Context(), id)
+	storetest.WantErr(t, "get of a deleted session", err, session.ErrNotFound)
+	storetest.WantErr(t, "late create", of.Create(t.Context(), session.Session{ID: id}), session.ErrExists)
+	if page, _, err := of.List(t.Context(), session.Query{Limit: 100}); err != nil || slices.ContainsFunc(page, func(s session.Session) bool { return s.ID == id }) {
+		t.Errorf("a deleted session is listed: %v", err)
+	}
 }
 
 // TestLostAnswers has the connection break in an append: before the server has it, and after the server has stored it.
@@ -138,7 +154,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestFullStream: a stream that is full refuses at once, and what is there can be read.
+// TestFullStream: a stream that is full refuses at once. What is there can be read, and deleted, and then there is space again.
 func TestFullStream(t *testing.T) {
 	link := jettest.Start(t, 1).Dial()
 	s, err := jet.Open(t.Context(), link, jet.Options{Shards: 1, Replicas: 1, MaxGrowth: 1 << 20, MaxBytes: 1 << 20})
@@ -156,7 +172,19 @@ func TestFullStream(t *testing.T) {
 	if got := len(storetest.Entries(t, of, id)); got != n-1 {
 		t.Errorf("%d entries of %d", got, n-1)
 	}
-	storetest.AddTo(t, log, session.Entry{Body: session.Setting{}}) // the log is still the holder's, and there is a little space
+	other := storetest.ID(2)
+	for err = nil; err == nil; n++ { // until there is no space at all
+		_, err = log.Append(t.Context(), session.Entry{Body: session.Setting{}})
+	}
+	storetest.WantErr(t, "append", err, session.ErrReadOnly)
+	_, err = s.For(session.Operator).Claim(t.Context(), id)
+	storetest.WantErr(t, "claim", err, session.ErrReadOnly)
+	storetest.WantErr(t, "create", of.Create(t.Context(), session.Session{ID: other}), session.ErrReadOnly)
+	deleted(t, of, id)
+	_, err = log.Append(t.Context(), session.Entry{Body: session.Setting{}})
+	storetest.WantErr(t, "append to a deleted session", err, session.ErrNotFound)
+	storetest.Create(t, of, session.Session{ID: other})
+	storetest.Add(t, of, other, session.Entry{Body: session.Repair{API: strings.Repeat("x", 100<<10)}})
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
