@@ -150,7 +150,8 @@ var allowed = map[string][]string{
 	"cmd/thinkd-store":          {"cmd/thinkd/buildinfo", "cmd/thinkd/daemon/systemd", "cmd/thinkd/printable", "provider/durable", "session/jet", "session/jet/archive"},
 	"cmd/thinkd/chat/markdown":  {"cmd/thinkd/chat/highlight", "cmd/thinkd/printable"},
 
-	"bench": {"provider/sim", "provider/sim/faces", "session", "session/bolt"}, // it makes stores; all else it sees from outside
+	"bench/cluster": {"session", "session/jet"},
+	"bench":         {"provider/sim", "provider/sim/faces", "session", "session/bolt"}, // it makes stores; all else it sees from outside
 }
 
 // onlyIn says where a library may be imported.

@@ -325,3 +325,39 @@ func TestLoss(t *testing.T) {
 		storetest.WantErr(t, "copy of a stream that has lost messages", <-done, ErrLost)
 	}
 }
+
+// TestOlderStore: the servers are put back to an earlier state while a session is open. Its next append reports the loss, and does not go on.
+func TestOlderStore(t *testing.T) {
+	link, dir := jettest.Start(t, 1).Dial(), t.TempDir()
+	s, err := jet.Open(t.Context(), link, jet.Options{Shards: shards, Replicas: 1, MaxGrowth: 1 << 20, Times: jet.Times{GiveUp: time.Minute, Later: time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, id := s.For(session.Operator), storetest.ID(3)
+	storetest.Create(t, of, session.Session{ID: id})
+	log := storetest.Claim(t, of, id)
+	storetest.AddTo(t, log, storetest.Said(storetest.TurnA, "kept"))
+	stop := follow(t, link, dir)
+	copied(t, link, dir)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	storetest.AddTo(t, log, storetest.Started(storetest.TurnA))
+	for _, stream := range []string{"LOG_0", "LOG_1", "STATE", "MADE", "CKPT"} {
+		if _, err := link[0].Request("$JS.API.STREAM.DELETE.thinkd_"+stream, nil, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := (Restoring{Conns: link, Dir: dir, Store: jet.Options{Replicas: 1, MaxGrowth: 1 << 20}}).Restore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = log.Append(t.Context(), storetest.Ended(storetest.TurnA))
+	storetest.WantErr(t, "append", err, jet.ErrLost)
+	storetest.WantErr(t, "append", err, session.ErrReadOnly)
+	if n := len(storetest.Entries(t, of, id)); n != 1 {
+		t.Errorf("%d entries", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

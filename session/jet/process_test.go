@@ -1,0 +1,314 @@
+//go:build long && unix
+
+package jet_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/jet"
+	"github.com/thinkd/thinkd/session/jet/jettest"
+	"github.com/thinkd/thinkd/session/storetest"
+)
+
+// processes are three store servers, each a process.
+type processes struct {
+	t       *testing.T
+	program string
+	dir     string
+	listen  []string
+	cluster []string
+	running []*exec.Cmd
+}
+
+func startProcesses(t *testing.T) *processes {
+	t.Helper()
+	p := &processes{t: t, dir: t.TempDir(), running: make([]*exec.Cmd, 3)}
+	p.program = filepath.Join(p.dir, "thinkd-store")
+	if out, err := exec.Command("go", "build", "-o", p.program, "github.com/thinkd/thinkd/cmd/thinkd-store").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for range 3 {
+		p.listen, p.cluster = append(p.listen, p.address()), append(p.cluster, p.address())
+	}
+	t.Cleanup(func() {
+		for i, cmd := range p.running {
+			if cmd != nil {
+				p.signal(i, syscall.SIGCONT)
+				p.kill(i)
+			}
+		}
+	})
+	p.startAll()
+	return p
+}
+
+func (p *processes) address() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (p *processes) startAll() {
+	for i := range p.running {
+		p.start(i)
+	}
+}
+
+// start returns when the server accepts connections.
+func (p *processes) start(i int) {
+	p.t.Helper()
+	name := fmt.Sprint("s", i+1)
+	cmd := exec.Command(p.program, "--name", name, "--dir", filepath.Join(p.dir, name), "--listen", p.listen[i], "--cluster-listen", p.cluster[i], "--routes", strings.Join(p.cluster, ","))
+	read, write, err := os.Pipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd.Stderr = write
+	if err := errors.Join(cmd.Start(), write.Close()); err != nil {
+		p.t.Fatal(err)
+	}
+	p.running[i] = cmd
+	lines := bufio.NewReader(read)
+	for log := ""; ; {
+		line, err := lines.ReadString('\n')
+		if log += line; err != nil {
+			p.t.Fatalf("server %d: %v\n%s", i+1, err, log)
+		}
+		if strings.Contains(line, "accepts connections") {
+			break
+		}
+	}
+	testgo.Go(p.t, func() { // ends with the process
+		if _, err := io.Copy(io.Discard, lines); err != nil {
+			p.t.Error(err)
+		}
+		read.Close()
+	})
+}
+
+func (p *processes) signal(i int, s syscall.Signal) {
+	p.t.Helper()
+	if err := p.running[i].Process.Signal(s); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// kill returns when the process has ended.
+func (p *processes) kill(i int) {
+	p.t.Helper()
+	p.signal(i, syscall.SIGKILL)
+	var exit *exec.ExitError
+	if err := p.running[i].Wait(); !errors.As(err, &exit) {
+		p.t.Errorf("server %d: %v", i+1, err)
+	}
+	p.running[i] = nil
+}
+
+func (p *processes) dial(which ...int) jet.Conns {
+	var urls []string
+	for _, i := range which {
+		urls = append(urls, "nats://"+p.listen[i])
+	}
+	return jettest.Dial(p.t, urls...)
+}
+
+// leader is the server that leads a stream, as soon as there is one.
+func (p *processes) leader(conns jet.Conns, stream string) int {
+	p.t.Helper()
+	for try := 0; ; try++ {
+		m, err := conns.Request(p.t.Context(), try, nats.NewMsg("$JS.API.STREAM.INFO."+stream))
+		var info struct {
+			Cluster struct {
+				Leader string `json:"leader"`
+			} `json:"cluster"`
+		}
+		if err == nil {
+			err = json.Unmarshal(m.Data, &info)
+		}
+		if leader := info.Cluster.Leader; err == nil && leader != "" {
+			return int(leader[1] - '1')
+		}
+		if p.t.Context().Err() != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// appender appends to one session, and remembers what was acknowledged.
+type appender struct {
+	t    *testing.T
+	of   session.Sessions
+	id   session.ID
+	acks chan int64
+
+	mu    sync.Mutex
+	acked []int64
+	again int // claims after an error
+}
+
+// run appends until stop is closed.
+func (a *appender) run(stop <-chan struct{}) {
+	var log session.Log
+	for value := int64(1); ; value++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		var err error
+		if log == nil {
+			if log, err = a.of.Claim(a.t.Context(), a.id); err != nil {
+				a.mu.Lock()
+				a.again++
+				a.mu.Unlock()
+				continue
+			}
+		}
+		if _, err = log.Append(a.t.Context(), session.Entry{Time: value, Body: session.Setting{}}); err != nil {
+			log = nil
+			continue
+		}
+		a.mu.Lock()
+		a.acked = append(a.acked, value)
+		a.mu.Unlock()
+		select {
+		case a.acks <- value:
+		default:
+		}
+	}
+}
+
+// progress waits for so many more acknowledgements of each.
+func progress(t *testing.T, list []*appender, n int) (took time.Duration) {
+	t.Helper()
+	since := time.Now()
+	for _, a := range list {
+		for len(a.acks) > 0 {
+			<-a.acks
+		}
+		for range n {
+			<-a.acks
+		}
+	}
+	return time.Since(since)
+}
+
+// check finds every acknowledged entry in the log, in order and once.
+func (a *appender) check(of session.Sessions) {
+	a.t.Helper()
+	entries := storetest.Entries(a.t, of, a.id)
+	at := make(map[int64]int)
+	last := int64(0)
+	for i, e := range entries {
+		if e.Time <= last {
+			a.t.Errorf("session %s: entry %d is behind entry %d", a.id, e.Time, last)
+		}
+		last, at[e.Time] = e.Time, i+1
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	lost := 0
+	for _, value := range a.acked {
+		if at[value] == 0 {
+			lost++
+		}
+	}
+	a.t.Logf("session %s: %d acknowledged, %d in the log, %d lost, %d claims failed", a.id, len(a.acked), len(entries), lost, a.again)
+	if lost > 0 || len(entries) < len(a.acked) {
+		a.t.Errorf("session %s: %d of %d acknowledged entries are lost", a.id, lost, len(a.acked))
+	}
+}
+
+// TestProcesses has servers that are killed, stopped, and all killed at once, while entries are appended. No acknowledged entry is lost, and a claim never shows
+// a log that is older than the last acknowledgement, also if a leader answers that was stopped and has lost its office meanwhile.
+func TestProcesses(t *testing.T) {
+	testgo.Cost(t)
+	p := startProcesses(t)
+	conns := p.dial(0, 1, 2)
+	open := func(link jet.Link) *jet.Store {
+		s, err := jet.Open(t.Context(), link, jet.Options{Shards: 1, MaxGrowth: 1 << 20})
+		for errors.Is(err, session.ErrReadOnly) { // there is no leader yet
+			s, err = jet.Open(t.Context(), link, jet.Options{Shards: 1, MaxGrowth: 1 << 20})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open(conns)
+	of := s.For(session.Operator)
+	var list []*appender
+	stop := make(chan struct{})
+	var ended []<-chan struct{}
+	for i := range 4 {
+		a := &appender{t: t, of: of, id: storetest.ID(i), acks: make(chan int64, 1000)}
+		storetest.Create(t, of, session.Session{ID: a.id})
+		list, ended = append(list, a), append(ended, testgo.Go(t, func() { a.run(stop) }))
+	}
+	const stream = "thinkd_LOG_0"
+	t.Logf("without a fault: 20 appends of 4 sessions in %v", progress(t, list, 20))
+
+	leader := p.leader(conns, stream)
+	p.kill(leader)
+	t.Logf("the leader is killed: %v", progress(t, list, 20))
+	p.start(leader)
+	t.Logf("it is back: %v", progress(t, list, 20))
+
+	probe := storetest.ID(50)
+	storetest.Create(t, of, session.Session{ID: probe})
+	log := storetest.Claim(t, of, probe)
+	storetest.AddTo(t, log, session.Entry{Time: 1, Body: session.Setting{}})
+	old := p.leader(conns, stream)
+	p.signal(old, syscall.SIGSTOP)
+	t.Logf("the leader is stopped: %v", progress(t, list, 20))
+	storetest.AddTo(t, log, session.Entry{Time: 2, Body: session.Setting{}})
+	p.signal(old, syscall.SIGCONT)
+	other := open(p.dial(old)) // it asks the outdated leader alone
+	if _, err := other.For(session.Operator).Claim(t.Context(), probe); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(storetest.Entries(t, other.For(session.Operator), probe)); n != 2 {
+		t.Errorf("after a claim there are %d entries of 2", n)
+	}
+	_, err := log.Append(t.Context(), session.Entry{Time: 3, Body: session.Setting{}})
+	storetest.WantErr(t, "append by the holder before", err, session.ErrFenced)
+	t.Logf("it goes on: %v", progress(t, list, 20))
+
+	for i := range p.running {
+		p.kill(i)
+	}
+	p.startAll()
+	t.Logf("all were killed, and started: %v", progress(t, list, 20))
+	close(stop)
+	for _, e := range ended {
+		<-e
+	}
+	for _, a := range list {
+		a.check(other.For(session.Operator))
+	}
+	for _, s := range []*jet.Store{s, other} {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
