@@ -36,6 +36,7 @@ var elsewhere = []struct{ begin, why string }{
 	{"OTEL_TRACES_SAMPLER=", "cmd/thinkd/proof/serve runs it"},
 	{"docker ", "needs Docker; cmd/thinkd/proof/install runs the image without it"},
 	{"THINKD_HOST=", "needs Docker; cmd/thinkd/proof/install checks the config in compose.yaml"},
+	{"thinkd-store ", "cmd/thinkd-store and session/jet/archive test it"},
 	{"thinkd service ", "cmd/thinkd/proof/scripts runs it, with a stand-in for systemctl"},
 }
 
