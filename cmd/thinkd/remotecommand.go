@@ -129,8 +129,8 @@ func (p *program) keepToken(logins remote.Logins, at remote.Address) error {
 
 func (p *program) remoteLogoutCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "logout URL", Short: "Delete the login to a daemon from this machine", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		Use: "logout URL", Short: "Delete the login to a daemon, and revoke it at its provider", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			at, err := remote.ParseAddress(args[0])
 			if err != nil {
 				return err
@@ -139,9 +139,13 @@ func (p *program) remoteLogoutCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			was, err := logins.Logout(at)
-			if err == nil && !was {
-				err = fmt.Errorf("there is no login to %s", at)
+			was, err := logins.Logout(cmd.Context(), at)
+			switch {
+			case errors.Is(err, remote.ErrNotRevoked): // the login has ended here, which is what was asked for
+				fmt.Fprintf(p.errOut, "%v\n", err)
+				return nil
+			case err == nil && !was:
+				return fmt.Errorf("there is no login to %s", at)
 			}
 			return err
 		},

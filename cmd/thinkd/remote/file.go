@@ -82,18 +82,6 @@ func (l Logins) List() ([]Address, error) {
 	return slices.Sorted(maps.Keys(all)), err
 }
 
-// Logout removes a login. was reports whether there was one.
-func (l Logins) Logout(a Address) (was bool, err error) {
-	all, err := l.read()
-	if err != nil {
-		return false, err
-	}
-	if _, was = all[a]; !was {
-		return false, nil
-	}
-	return true, l.set(a, nil)
-}
-
 // SetToken keeps an API token for a daemon.
 func (l Logins) SetToken(a Address, token string) error { return l.set(a, &login{Token: token}) }
 

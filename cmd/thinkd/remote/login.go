@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -82,6 +84,59 @@ func (l Logins) keep(a Address, p Provider, token *oauth2.Token, refresh string)
 		made.Refresh = refresh
 	}
 	return l.set(a, &made)
+}
+
+// ErrNotRevoked says that a login was removed from this machine, and that its provider may still renew it.
+var ErrNotRevoked = errors.New("the login was removed here, and not revoked at its OpenID provider")
+
+// Logout removes a login from this machine, and revokes it at its provider if that has a way (RFC 7009). was reports whether there was one.
+// Error: ErrNotRevoked.
+func (l Logins) Logout(ctx context.Context, a Address) (was bool, err error) {
+	all, err := l.read()
+	if err != nil {
+		return false, err
+	}
+	have, was := all[a]
+	if !was {
+		return false, nil
+	}
+	if err := l.set(a, nil); err != nil || have.Refresh == "" {
+		return true, err
+	}
+	if err := have.revoke(ctx, have.Refresh); err != nil {
+		return true, fmt.Errorf("%w: %w", ErrNotRevoked, err)
+	}
+	return true, nil
+}
+
+// revoke makes a refresh token void. A provider without a place for that revokes nothing.
+func (p Provider) revoke(ctx context.Context, refresh string) error {
+	client := newClient()
+	found, err := oidc.NewProvider(oidc.ClientContext(ctx, client), p.Issuer)
+	if err != nil {
+		return fmt.Errorf("OpenID provider %s: %w", p.Issuer, err)
+	}
+	var published struct {
+		Revocation string `json:"revocation_endpoint"`
+	}
+	if err := found.Claims(&published); err != nil || published.Revocation == "" {
+		return err
+	}
+	form := url.Values{"token": {refresh}, "token_type_hint": {"refresh_token"}, "client_id": {p.ClientID}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, published.Revocation, strings.NewReader(form.Encode()))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("OpenID provider %s answers %s", p.Issuer, answer.Status)
+	}
+	return nil
 }
 
 // failure is an error of the provider without what the provider echoes of the request.

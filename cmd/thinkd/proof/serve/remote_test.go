@@ -61,6 +61,17 @@ type ofClient struct{ op.RefreshTokenRequest }
 
 func (ofClient) GetClientID() string { return "thinkd" }
 
+// RevokeToken is for such grants as well.
+func (p *deviceProvider) RevokeToken(ctx context.Context, id, user, _ string) *oidc.Error {
+	return p.Storage.RevokeToken(ctx, id, user, "")
+}
+
+// knows reports whether a refresh token counts.
+func (p *deviceProvider) knows(ctx context.Context, refresh string) bool {
+	_, err := p.Storage.TokenRequestByRefreshToken(ctx, refresh)
+	return err == nil
+}
+
 // deviceKey signs with ES256.
 type deviceKey struct{ key *ecdsa.PrivateKey }
 
@@ -157,7 +168,7 @@ func TestRemoteLogin(t *testing.T) {
 	if text, err := run("", "remote", "list"); err != nil || strings.TrimSpace(text) != s.Base {
 		t.Errorf("list: %s, %v", text, err)
 	}
-	if text, err := run("", "remote", "logout", s.Base); err != nil {
+	if text, err := run("", "remote", "logout", s.Base); err != nil { // its void grant is none to revoke
 		t.Errorf("logout: %s, %v", text, err)
 	}
 
@@ -165,6 +176,29 @@ func TestRemoteLogin(t *testing.T) {
 	issuer.logIn(t, s.Base, "--data", mine, "acp", "--remote", s.Base, "--login")
 	if text, err := run("", "acp", "--remote", s.Base, "--login"); err == nil || !strings.Contains(text, "Type the name of a provider") || strings.Contains(text, "enter the code") {
 		t.Errorf("a second login: %s, %v", text, err)
+	}
+
+	// A logout revokes the grant at the provider, and removes the login also if that cannot be reached.
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant := regexp.MustCompile(`"refresh": "([^"]*)"`).FindSubmatch(kept)
+	if grant == nil || !issuer.knows(t.Context(), string(grant[1])) {
+		t.Fatal("the login has no grant")
+	}
+	if text, err := run("", "remote", "logout", s.Base); err != nil || text != "" || issuer.knows(t.Context(), string(grant[1])) {
+		t.Errorf("logout: %s, %v; the grant counts: %v", text, err, issuer.knows(t.Context(), string(grant[1])))
+	}
+	away := regexp.MustCompile(`"issuer": "[^"]*"`).ReplaceAll(kept, []byte(`"issuer": "http://localhost:1"`))
+	if err := os.WriteFile(path, away, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := run("", "remote", "logout", s.Base); err != nil || !strings.Contains(text, "not revoked at its OpenID provider") || strings.Contains(text, string(grant[1])) {
+		t.Errorf("logout without the provider: %s, %v", text, err)
+	}
+	if text, err := run("", "remote", "list"); err != nil || strings.TrimSpace(text) != "" {
+		t.Errorf("list: %s, %v", text, err)
 	}
 	s.Terminate()
 }
