@@ -11,7 +11,6 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/acp"
 	"github.com/thinkd/thinkd/rpc/audit"
-	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/dispatch"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -148,9 +147,8 @@ type client struct {
 	name     string               // that the client gave itself there
 	logins   map[string]*loginRun // the last one to each provider
 
-	lease     *auth.Lease // nil: the connection is the operator's as long as it lasts
-	local     *Local      // nil: this connection is not the unix socket's
-	listening bool        // daemon/listen began what ends with the connection
+	local     *Local // nil: this connection is not the unix socket's
+	listening bool   // daemon/listen began what ends with the connection
 }
 
 // loginRun is a login that a client has begun.

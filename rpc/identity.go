@@ -47,11 +47,11 @@ func renew(_ context.Context, c *client, p renewParams) (func(context.Context) (
 		return nil, conn.InvalidParams("token", "is missing")
 	}
 	return func(context.Context) (renewResult, error) {
-		g, err := c.lease.Renew(p.Token)
+		g, err := c.Lease.Renew(p.Token)
 		if err != nil {
 			return renewResult{}, renewError(err)
 		}
-		c.SetRights(g.Principal.Rights)
+		c.Renewed(g)
 		return renewResult{identityOf(g.Principal, g.Expires)}, nil
 	}, nil
 }

@@ -89,8 +89,8 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 		},
 		Reconnect: c.server.reconnect(),
 	}
-	if c.lease != nil {
-		result.Identity = identityOf(c.Principal, c.lease.Expires())
+	if c.Lease != nil {
+		result.Identity = identityOf(c.Principal, c.Lease.Expires())
 	}
 	if listening := c.server.config.Listening; listening != nil {
 		result.Listen = listening()

@@ -14,8 +14,10 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/dispatch"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
@@ -105,12 +107,24 @@ type elsewhere struct {
 	asked []string
 }
 
-func (e *elsewhere) Route(_ context.Context, p method.Principal, method string, id session.ID) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.asked = append(e.asked, fmt.Sprint(p.Owner, " ", method, " ", id))
-	return &conn.Error{Code: conn.CodeClosing, Message: "served elsewhere"}
+func (e *elsewhere) Routes(c dispatch.Routed) dispatch.Routes { return refusing{e, c} }
+
+type refusing struct {
+	*elsewhere
+	client dispatch.Routed
 }
+
+func (r refusing) Route(_ context.Context, method string, id session.ID) (dispatch.Remote, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, fmt.Sprint(r.client.Now().Owner, " ", method, " ", id))
+	return nil, &conn.Error{Code: conn.CodeClosing, Message: "served elsewhere"}
+}
+
+func (refusing) Greeted(json.RawMessage) {}
+func (refusing) Response([]byte)         {}
+func (refusing) Renewed(auth.Grant)      {}
+func (refusing) Close()                  {}
 
 // The router is asked before each method that names a session, whatever its other params, and before no other.
 func TestRouter(t *testing.T) {

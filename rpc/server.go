@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/dispatch"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/wire"
 )
@@ -77,7 +78,7 @@ func (s *Server) ServeFrames(ctx context.Context, l *auth.Lease, f conn.Frames) 
 
 func (s *Server) leased(ctx context.Context, l *auth.Lease, f conn.Frames) *client {
 	c := s.newClient(ctx, l.Principal(), f)
-	c.lease = l
+	c.Lease = l
 	c.Origin.From, c.Origin.Token = l.Origin()
 	return c
 }
@@ -87,6 +88,17 @@ func (s *Server) leased(ctx context.Context, l *auth.Lease, f conn.Frames) *clie
 func (s *Server) ServeEditor(ctx context.Context, l *auth.Lease, f conn.Frames) error {
 	c := s.leased(ctx, l, f)
 	c.beEditor()
+	return c.Serve()
+}
+
+// ServeLink is [Server.ServeFrames] for a client of another node. dialect is the word for the client's protocol, see [dispatch.Client].
+func (s *Server) ServeLink(ctx context.Context, l *auth.Lease, dialect string, f conn.Frames) error {
+	c := s.leased(ctx, l, f)
+	c.Linked()
+	l.Replaced(func(g auth.Grant) { c.SetRights(g.Principal.Rights) })
+	if dialect == door.ProtocolACP {
+		c.beEditor()
+	}
 	return c.Serve()
 }
 

@@ -93,7 +93,7 @@ var allowed = map[string][]string{
 	"rpc/acp/blocks":  {"provider", "provider/mediatype", "rpc/conn", "rpc/door", "rpc/wire"},
 	"rpc/service":     {"agent", "agent/egress", "agent/tool/arguments", "agent/tool/toolhost", "agent/watch", "provider", "provider/quota", "registry", "rpc/conn", "rpc/failure", "rpc/method", "rpc/wire", "session", "session/search", "session/share", "session/tool"},
 	"rpc/wire":        {"agent", "agent/feed", "agent/privacy", "agent/tool/approval", "agent/watch", "provider", "registry", "rpc/conn", "rpc/failure", "rpc/method", "session", "session/tool"},
-	"rpc/dispatch":    {"rpc/conn", "rpc/failure", "rpc/method", "session"},
+	"rpc/dispatch":    {"rpc/auth", "rpc/conn", "rpc/failure", "rpc/method", "session"},
 	"rpc/failure":     {"agent", "agent/aside", "agent/feed", "agent/media", "agent/room", "agent/stored", "agent/transcript", "provider", "registry", "rpc/conn", "session", "agent/gate"},
 	"rpc/method":      {"provider", "rpc/conn", "session"},
 	"rpc/conntest":    {"provider/testgo"},
@@ -105,6 +105,7 @@ var allowed = map[string][]string{
 
 	"rpc/cluster/heartbeat": {"rpc/cluster/presence", "session", "session/jet", "session/lease"},
 	"rpc/cluster/model":     {"session", "session/lease"},
+	"rpc/cluster/link":      {"rpc/auth", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/method", "session"},
 
 	"provider/sim":           {"provider/sim/portable", "provider/sim/schema", "provider/sim/strict"},
 	"provider/sim/schema":    {"provider/sim/strict"},

@@ -19,7 +19,7 @@ type cancelRequest struct {
 	ID string `json:"requestId"`
 }
 
-// receive gives an answer of the client to the request that waits for it. Any other answer is dropped.
+// receive gives an answer of the client to the request that waits for it. Any other answer may be for another node that serves the client too.
 func (e *Editor) receive(frame []byte) {
 	m := gjson.ParseBytes(bytes.Clone(frame))
 	e.mu.Lock()
@@ -27,6 +27,7 @@ func (e *Editor) receive(frame []byte) {
 	delete(e.asked, m.Get("id").String())
 	e.mu.Unlock()
 	if waiter == nil {
+		e.Response(frame)
 		return
 	}
 	var r response

@@ -31,6 +31,7 @@ func (s *Server) Begin(c *dispatch.Client, caller service.Caller, native Native)
 	e := &Editor{Client: c, Caller: caller, server: s, native: native.Method, export: native.Export, prefix: "thinkd-" + rand.Text()[:8] + "-", asked: make(map[string]chan response),
 		threads: make(map[session.ID]*thread)}
 	c.Speak(e)
+	c.SetDialect(door.ProtocolACP)
 	c.AtEnd(e.leave)
 	c.Conn.Speak(conn.Protocol{Cancel: "$/cancel_request", CancelID: "requestId", Urgent: "session/cancel", Single: true, Response: e.receive},
 		s.MessageBytes())

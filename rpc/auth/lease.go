@@ -21,6 +21,7 @@ type Lease struct {
 	mu    sync.Mutex
 	grant Grant
 	stop  func() bool // stops waiting for the end of grant
+	heed  func(Grant) // hears of each replacement; nil: nobody does
 }
 
 // NewLease begins with a grant. admit decides on the tokens for [Lease.Renew]; its errors are the client's. nil: the lease cannot be
@@ -55,6 +56,13 @@ func (l *Lease) Expires() time.Time {
 	return l.grant.Expires
 }
 
+// Grant is the newest grant.
+func (l *Lease) Grant() Grant {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.grant
+}
+
 // Origin is where the connection is from, and the id of the API token that let it in first.
 func (l *Lease) Origin() (from, token string) {
 	l.mu.Lock()
@@ -78,16 +86,34 @@ func (l *Lease) Renew(token string) (Grant, error) {
 	if err != nil {
 		return Grant{}, err
 	}
+	if err := l.Replace(g); err != nil {
+		return Grant{}, err
+	}
+	return g, nil
+}
+
+// Replace puts a grant in place of the lease's, for the same owner. Errors: ErrOtherOwner, and the cause of a lease that has ended.
+func (l *Lease) Replace(g Grant) error {
 	if g.Principal.Owner != l.first.Owner || g.Principal.Name != l.first.Name {
-		return Grant{}, ErrOtherOwner
+		return ErrOtherOwner
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.stop() || l.ctx.Err() != nil { // the old grant has ended: its connection is ending
-		return Grant{}, conn.ErrRevoked
+		return conn.ErrRevoked
 	}
 	l.use(g)
-	return g, nil
+	if l.heed != nil {
+		l.heed(g)
+	}
+	return nil
+}
+
+// Replaced has f called with each grant that [Lease.Replace] puts in place of another. f must not wait.
+func (l *Lease) Replaced(f func(Grant)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.heed = f
 }
 
 // Close ends the lease.

@@ -76,6 +76,7 @@ type Call struct {
 	number  uint64 // that the library has for its id
 	id      string // as sent; empty: a notification, which is not answered
 	method  string
+	quoted  []byte // the method as sent
 	params  json.RawMessage
 	batch   *batch // nil: it stands alone
 	place   int    // in the batch
@@ -311,7 +312,7 @@ func (s *stream) admit(m Message, b *batch, place int) ([]byte, *Error) {
 		return nil, refused
 	}
 	s.last++
-	c := &Call{stream: s, number: s.last, id: m.ID, method: m.Method, params: m.Params, batch: b, place: place}
+	c := &Call{stream: s, number: s.last, id: m.ID, method: m.Method, quoted: m.quoted, params: m.Params, batch: b, place: place}
 	c.ctx, c.end = context.WithCancelCause(s.ctx)
 	s.calls[c.number] = c
 	if c.id != "" {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -31,10 +32,14 @@ type Client struct {
 	Conn      *conn.Conn
 	Principal method.Principal // for whom its requests are made, with the rights that it began with
 	Origin    Origin           // where the connection is from; set before Serve
+	Lease     *auth.Lease      // nil: the connection is the operator's as long as it lasts
 
 	rights   atomic.Pointer[[]method.Right] // in place of those of Principal; nil: they are the same
 	server   *Server
 	protocol Protocol
+	dialect  string         // a word for the protocol that it speaks; empty: the native one
+	linked   bool           // another node serves the client, and has it here for some of its sessions
+	routes   Routes         // nil: this daemon serves all sessions of the client
 	running  sync.WaitGroup // late answers and senders; they end with the connection's context, and Serve waits for them
 	atEnd    []func()
 	follows
@@ -51,6 +56,42 @@ func (c *Client) Speak(p Protocol) { c.protocol = p }
 // SetRights replaces the rights of the client's principal, from the next request on. It may be called on any goroutine.
 func (c *Client) SetRights(rights []method.Right) { c.rights.Store(&rights) }
 
+// SetDialect sets the word for the protocol that the client speaks; Dialect returns it. A client whose word is empty speaks the native one.
+func (c *Client) SetDialect(word string) { c.dialect = word }
+func (c *Client) Dialect() string        { return c.dialect }
+
+// Linked makes it a client of another node, which counts its requests and leaves its sessions to this daemon. It is called before Serve.
+func (c *Client) Linked() { c.linked = true }
+
+// Context ends with the connection, and End ends it.
+func (c *Client) Context() context.Context { return c.Conn.Context() }
+func (c *Client) End(cause error)          { c.Conn.End(cause) }
+
+// Grant is what the client may do, and for how long. Valid is not set if nothing ends it.
+func (c *Client) Grant() auth.Grant {
+	if c.Lease == nil {
+		return auth.Grant{Principal: c.Now(), From: c.Origin.From}
+	}
+	g := c.Lease.Grant()
+	g.From, _ = c.Lease.Origin()
+	return g
+}
+
+// Renewed takes the client's new grant, from the next request on. It may be called on any goroutine.
+func (c *Client) Renewed(g auth.Grant) {
+	c.SetRights(g.Principal.Rights)
+	if c.routes != nil {
+		c.routes.Renewed(g)
+	}
+}
+
+// Response passes on a client's response to a request that this daemon has not sent.
+func (c *Client) Response(frame []byte) {
+	if c.routes != nil {
+		c.routes.Response(frame)
+	}
+}
+
 // AtEnd has f called when the connection has ended and nothing of it runs any more. It is for methods.
 func (c *Client) AtEnd(f func()) { c.atEnd = append(c.atEnd, f) }
 
@@ -65,7 +106,13 @@ func (c *Client) Serve() error {
 	} else {
 		c.Conn.End(conn.ErrRevoked)
 	}
+	if s.router != nil && !c.linked {
+		c.routes = s.router.Routes(c)
+	}
 	err := c.Conn.Serve(c.handle)
+	if c.routes != nil {
+		c.routes.Close()
+	}
 	c.running.Wait()
 	c.unfollowAll()
 	for _, f := range c.atEnd {
@@ -115,8 +162,12 @@ func (c *Client) handle(call *conn.Call) {
 		case m.Late && call.InBatch():
 			return late()
 		}
-		if err := c.admit(call, m); err != nil {
+		to, id, err := c.admit(call, m)
+		if err != nil {
 			return method.Outcome{}, err
+		}
+		if to != nil {
+			return method.Outcome{Replies: true}, to.Forward(call, id, reply)
 		}
 		var fails bool
 		if ignored, fails = c.protocol.Ignored(m, call.Params()); fails {
@@ -126,7 +177,11 @@ func (c *Client) handle(call *conn.Call) {
 		if m.Late {
 			ctx = call.ContextWithID()
 		}
-		return m.Begin(ctx, call.Params(), reply)
+		out, err := m.Begin(ctx, call.Params(), reply)
+		if err == nil && m.Name == "initialize" && c.routes != nil {
+			c.routes.Greeted(call.Params())
+		}
+		return out, err
 	})
 	switch {
 	case err != nil:
@@ -143,8 +198,8 @@ func (c *Client) handle(call *conn.Call) {
 	}
 }
 
-// now is the principal with the rights that it has now.
-func (c *Client) now() method.Principal {
+// Now is the principal with the rights that it has now.
+func (c *Client) Now() method.Principal {
 	p := c.Principal
 	if rights := c.rights.Load(); rights != nil {
 		p.Rights = *rights
@@ -153,7 +208,7 @@ func (c *Client) now() method.Principal {
 }
 
 // May refuses what needs a right beyond that of the method, if the client lacks it. what is the subject of the refusal's sentence.
-func (c *Client) May(right method.Right, what string) error { return c.now().Check(what, right) }
+func (c *Client) May(right method.Right, what string) error { return c.Now().Check(what, right) }
 
 // Guest returns what the client may do with a session of another user; ok is false if the session is not shared with the client's user.
 func (c *Client) Guest(id session.ID) (a session.Access, ok bool) {
@@ -163,26 +218,41 @@ func (c *Client) Guest(id session.ID) (a session.Access, ok bool) {
 	return c.server.sharer.Access(c.Principal.Owner, id)
 }
 
-// admit checks whether a request may run here: the right, what a guest may do, and the place of its session.
-func (c *Client) admit(call *conn.Call, m method.Bound) error {
-	p := c.now()
-	if meter := c.server.meter; meter != nil {
+// admit checks whether a request may run: the right, and what a guest may do. It returns the session that the request
+// names, and the node that answers it; nil: this daemon does.
+func (c *Client) admit(call *conn.Call, m method.Bound) (to Remote, id session.ID, err error) {
+	p := c.Now()
+	if meter := c.server.meter; meter != nil && !c.linked {
 		if resets, ok := meter.Take(p.Owner); !ok {
-			return failure.Quota("requests", resets, "you have made too many requests; wait a moment")
+			return nil, "", failure.Quota("requests", resets, "you have made too many requests; wait a moment")
 		}
 	}
 	if err := p.Check(m.Name, m.Right); err != nil {
-		return err
+		return nil, "", err
 	}
-	if id, ok := m.SessionOf(call.Params()); ok {
-		if access, shared := c.Guest(id); shared {
-			if err := m.Admits(access); err != nil {
-				return err
-			}
+	id, ok := m.SessionOf(call.Params())
+	if !ok {
+		return nil, "", nil
+	}
+	if access, shared := c.Guest(id); shared {
+		if err := m.Admits(access); err != nil {
+			return nil, "", err
 		}
-		return c.server.router.Route(call.Context(), p, m.Name, id)
 	}
-	return nil
+	to, err = c.route(call, m, id)
+	return to, id, err
+}
+
+// route returns the node that answers a call; nil: this daemon does.
+func (c *Client) route(call *conn.Call, m method.Bound, id session.ID) (Remote, error) {
+	if c.routes == nil {
+		return nil, nil
+	}
+	to, err := c.routes.Route(call.Context(), m.Name, id)
+	if to != nil && call.InBatch() { // the answer comes among updates, which wait for the end of the batch
+		return nil, conn.InvalidRequest("another node serves the session, so that %s cannot be part of a batch", m.Name)
+	}
+	return to, err
 }
 
 // answer gives a call its answer, with what was ignored of its params.

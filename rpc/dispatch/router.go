@@ -2,24 +2,54 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 
+	"github.com/thinkd/thinkd/rpc/auth"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
-// Router says whether a request about a session is answered here. It is asked before each method that names a session, when the
-// right to call the method has been checked and before the params are decoded. The id may be that of no session.
-//
-// Route returns nil for a session that this daemon serves. Any other error is the answer to the request. Calls come from all
-// connections in parallel, on their reading goroutines, so Route must not wait.
-//
-// A router cannot send a request on to another daemon. That takes more than a name of one: the request's frame, which a
-// conn.Call does not keep, and a way for the other daemon's answers and updates into this connection's queue.
+// Router decides where the requests about sessions are answered: by this daemon, or by another node of a cluster.
 type Router interface {
-	Route(ctx context.Context, p method.Principal, method string, id session.ID) error
+	// Routes returns the routes of a connection that begins to be served.
+	Routes(c Routed) Routes
 }
 
-// localRouter is the router of a daemon that serves all sessions itself.
-type localRouter struct{}
+// Routed is a client, as its routes know it.
+type Routed interface {
+	Now() method.Principal
+	Grant() auth.Grant
+	Dialect() string
+	Context() context.Context
+	End(cause error)
+	Notify(ctx context.Context, message []byte) error
+}
 
-func (localRouter) Route(context.Context, method.Principal, string, session.ID) error { return nil }
+// Routes are those of one connection. They keep what another node must know of the client: its initialize, and its grant. The methods are
+// called on the reading goroutine of the connection, except Renewed and Close.
+type Routes interface {
+	// Route returns the node that answers a request about a session; nil: this daemon does. Any error is the answer to the request.
+	// It is called for each request that names a session, when the right to call the method has been checked and before the
+	// params are decoded. The id may be that of no session. Route waits for nothing but a store.
+	Route(ctx context.Context, method string, id session.ID) (Remote, error)
+
+	// Greeted takes the params of the client's initialize, which are valid until it returns.
+	Greeted(params json.RawMessage)
+
+	// Response takes a client's response to a request that this daemon has not sent. It is valid until Response returns.
+	Response(frame []byte)
+
+	// Renewed takes the client's new grant. It is called on any goroutine.
+	Renewed(g auth.Grant)
+
+	// Close is called when the connection has ended. When it returns, nothing of the routes is left running.
+	Close()
+}
+
+// Remote is another node, as one client uses it.
+type Remote interface {
+	// Forward has the node answer a client's call about a session, by [conn.Call.Pass]. If the node does not, fail answers. The call's params are
+	// valid until Forward returns. An error is the answer too.
+	Forward(call *conn.Call, id session.ID, fail method.Reply) error
+}

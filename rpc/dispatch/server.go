@@ -61,12 +61,9 @@ type Origin struct {
 	Token string // the id of the API token that let the client in; empty: something else did
 }
 
-// NewServer makes a server. router nil: all sessions are served here. meter nil: requests are not counted. auditor nil: they are not
+// NewServer makes a server. router nil: this daemon serves all sessions. meter nil: requests are not counted. auditor nil: they are not
 // recorded. sharer nil: no sessions are shared.
 func NewServer(log *slog.Logger, router Router, meter Meter, auditor Auditor, sharer Sharer) *Server {
-	if router == nil {
-		router = localRouter{}
-	}
 	return &Server{log: log, router: router, meter: meter, auditor: auditor, sharer: sharer}
 }
 
