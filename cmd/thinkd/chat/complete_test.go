@@ -254,6 +254,20 @@ func TestContinueLast(t *testing.T) {
 	d.calls("session/new")
 }
 
+// A guest of a session is told whose it is, and what the guest may do.
+func TestSharedSession(t *testing.T) {
+	for access, want := range map[string]string{"read": "ann shares this session with you for reading", "write": "you can send prompts, which count as theirs", "": "session T · Sky"} {
+		d := newDesk(t, 160, 24)
+		d.follow("T", 0)
+		d.calls("session/attach")
+		owner := map[bool]string{true: `,"owner":"ann","access":"` + access + `"`}[access != ""]
+		d.answer(`{"session":{"session_id":"T","title":"Sky","status":"idle"`+owner+`},"seq":1,"messages":[]}`, nil)
+		if got := strings.Join(d.whole(160, look{plain: true}), "\n"); !strings.Contains(got, want) || strings.Contains(got, "shares this session") != (access != "") {
+			t.Errorf("%q: %s", access, got)
+		}
+	}
+}
+
 // What is entered before the answer to /new goes to the new session. Sent at once, it went to the session that the person had left, and
 // the chat waited for ever for the end of a turn that it did not see.
 func TestEnteredBeforeTheSessionChanges(t *testing.T) {

@@ -267,6 +267,7 @@ func (t *talk) followThen(id string, after uint64, then func()) {
 			t.leave()
 			t.conversation = newConversation()
 			t.note("session %s · %s", id, a.Session.Title)
+			t.sharedBy(a.Session)
 			t.instructed(a.Session.Instructions)
 		}
 		if err := t.attach(a, t.now()); err != nil {
@@ -278,6 +279,17 @@ func (t *talk) followThen(id string, after uint64, then func()) {
 			t.offerToContinue()
 		}
 	}))
+}
+
+// sharedBy says what a guest may do with a session.
+func (t *talk) sharedBy(s summary) {
+	switch {
+	case s.Owner == "":
+	case s.Access == "write":
+		t.note("%s shares this session with you: you can send prompts, which count as theirs. Model, level and forks are for them", line(s.Owner, 60))
+	default:
+		t.note("%s shares this session with you for reading: you cannot send prompts", line(s.Owner, 60))
+	}
 }
 
 // prompt returns the params of a request with a prompt: its text, or blocks if it mentions files. nil: a file cannot be sent, which the person sees.

@@ -100,6 +100,8 @@ type summary struct {
 	Updated int64          `json:"updated"`
 	Usage   provider.Usage `json:"usage"`
 	Plan    []step         `json:"plan"`
+	Owner   string         `json:"owner"`  // who shares it with the person; empty: it is the person's own
+	Access  string         `json:"access"` // with Owner: read or write
 
 	Instructions []instructionFile `json:"project_instructions"`
 }
