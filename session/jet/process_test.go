@@ -32,15 +32,17 @@ type processes struct {
 	t       *testing.T
 	program string
 	dir     string
+	args    []string // of each server
 	listen  []string
 	cluster []string
 	running []*exec.Cmd
 }
 
-func startProcesses(t *testing.T) *processes {
+// startProcesses starts servers with data below a directory.
+func startProcesses(t *testing.T, dir string, args ...string) *processes {
 	t.Helper()
-	p := &processes{t: t, dir: t.TempDir(), running: make([]*exec.Cmd, 3)}
-	p.program = filepath.Join(p.dir, "thinkd-store")
+	p := &processes{t: t, dir: dir, args: args, running: make([]*exec.Cmd, 3)}
+	p.program = filepath.Join(t.TempDir(), "thinkd-store")
 	if out, err := exec.Command("go", "build", "-o", p.program, "github.com/thinkd/thinkd/cmd/thinkd-store").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -79,6 +81,7 @@ func (p *processes) start(i int) {
 	p.t.Helper()
 	name := fmt.Sprint("s", i+1)
 	cmd := exec.Command(p.program, "--name", name, "--dir", filepath.Join(p.dir, name), "--listen", p.listen[i], "--cluster-listen", p.cluster[i], "--routes", strings.Join(p.cluster, ","))
+	cmd.Args = append(cmd.Args, p.args...)
 	read, write, err := os.Pipe()
 	if err != nil {
 		p.t.Fatal(err)
@@ -239,23 +242,27 @@ func (a *appender) check(of session.Sessions) {
 	}
 }
 
+// openThree opens a store, as soon as there is a leader.
+func openThree(t *testing.T, link jet.Link) *jet.Store {
+	t.Helper()
+	for {
+		s, err := jet.Open(t.Context(), link, jet.Options{Shards: 1, MaxGrowth: 1 << 20})
+		if err == nil {
+			return s
+		}
+		if !errors.Is(err, session.ErrReadOnly) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestProcesses has servers that are killed, stopped, and all killed at once, while entries are appended. No acknowledged entry is lost, and a claim never shows
 // a log that is older than the last acknowledgement, also if a leader answers that was stopped and has lost its office meanwhile.
 func TestProcesses(t *testing.T) {
 	testgo.Cost(t)
-	p := startProcesses(t)
+	p := startProcesses(t, t.TempDir())
 	conns := p.dial(0, 1, 2)
-	open := func(link jet.Link) *jet.Store {
-		s, err := jet.Open(t.Context(), link, jet.Options{Shards: 1, MaxGrowth: 1 << 20})
-		for errors.Is(err, session.ErrReadOnly) { // there is no leader yet
-			s, err = jet.Open(t.Context(), link, jet.Options{Shards: 1, MaxGrowth: 1 << 20})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	s := open(conns)
+	s := openThree(t, conns)
 	of := s.For(session.Operator)
 	var list []*appender
 	stop := make(chan struct{})
@@ -283,7 +290,7 @@ func TestProcesses(t *testing.T) {
 	t.Logf("the leader is stopped: %v", progress(t, list, 20))
 	storetest.AddTo(t, log, session.Entry{Time: 2, Body: session.Setting{}})
 	p.signal(old, syscall.SIGCONT)
-	other := open(p.dial(old)) // it asks the outdated leader alone
+	other := openThree(t, p.dial(old)) // it asks the outdated leader alone
 	if _, err := other.For(session.Operator).Claim(t.Context(), probe); err != nil {
 		t.Fatal(err)
 	}

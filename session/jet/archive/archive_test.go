@@ -264,6 +264,80 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestKilled: a follower that was killed goes on behind the last file that it wrote, whatever that is, and a file that it did not complete is in no one's way.
+func TestKilled(t *testing.T) {
+	link, dir := jettest.Start(t, 1).Dial(), t.TempDir()
+	s := openStore(t, link)
+	fill(t, s)
+	stop := follow(t, link, dir)
+	copied(t, link, dir)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	want, err := Verify(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keep := range []int{0, 1, 2} {
+		for _, stream := range want.Streams {
+			list, err := segments(filepath.Join(dir, stream.Name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, s := range list {
+				path := filepath.Join(dir, stream.Name, s.name())
+				if i == keep { // it was being written
+					err = os.Rename(path, path+".123")
+				} else if i > keep {
+					err = os.Remove(path)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		stop := follow(t, link, dir)
+		copied(t, link, dir)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Verify(t.Context(), dir)
+		if err != nil || len(got.Broken) > 0 {
+			t.Fatalf("%v, %v", got.Broken, err)
+		}
+		for i := range got.Streams { // how many messages a file has is up to the pace
+			if g, w := got.Streams[i], want.Streams[i]; g.Messages != w.Messages || g.Last != w.Last || g.Bytes != w.Bytes {
+				t.Errorf("with %d files: %+v, want %+v", keep, g, w)
+			}
+		}
+	}
+}
+
+// TestTwoFollowers: of two processes that write to one directory, one reports the other, and the copy stays whole.
+func TestTwoFollowers(t *testing.T) {
+	link, dir := jettest.Start(t, 1).Dial(), t.TempDir()
+	s := openStore(t, link)
+	stop := follow(t, link, dir)
+	fill(t, s)
+	copied(t, link, dir)
+	late := &tail{Follower: &Follower{Link: link, Prefix: "thinkd", Dir: dir, Log: slog.New(slog.DiscardHandler)}, stream: "thinkd_STATE", dir: filepath.Join(dir, "thinkd_STATE")}
+	if err := late.open(); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Create(t, s.For(session.Operator), session.Session{ID: storetest.ID(30)})
+	copied(t, link, dir)
+	if _, err := late.step(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	storetest.WantErr(t, "the second process", late.flush(t.Context()), ErrDamaged)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(t.Context(), dir); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestBrokenChain: a message that somebody else put into a log is copied and reported, and the copy is not put back.
 func TestBrokenChain(t *testing.T) {
 	link, dir := jettest.Start(t, 1).Dial(), t.TempDir()

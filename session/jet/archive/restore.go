@@ -100,6 +100,7 @@ func (r Restoring) log(ctx context.Context, c contents, stream string, deleted m
 	defer p.close()
 	filler := jet.Filler(stream)
 	sessions := make(map[session.ID]bool)
+	last := uint64(0)
 	_, err = each(r.Dir, stream, func(m jet.Message) error {
 		l, err := new(jet.Chain).Next(ctx, m)
 		if err != nil && !errors.Is(err, session.ErrDamaged) {
@@ -117,6 +118,7 @@ func (r Restoring) log(ctx context.Context, c contents, stream string, deleted m
 			}
 		}
 		done.Messages++
+		last = m.Seq
 		return p.put(ctx, m)
 	})
 	if err != nil {
@@ -129,16 +131,23 @@ func (r Restoring) log(ctx context.Context, c contents, stream string, deleted m
 	if err := jet.Purge(ctx, r.Conns, stream, filler); err != nil {
 		return err
 	}
-	return r.check(ctx, stream, p.seq)
+	return r.check(ctx, stream, last)
 }
 
-// check reads a stream back, and checks the chains of its logs.
+// check reads a stream back, up to the last message, and checks the chains of its logs.
 func (r Restoring) check(ctx context.Context, stream string, last uint64) error {
 	var chain jet.Chain
-	for next, try := uint64(1), 0; next <= last; try++ {
-		list, err := jet.ReadStream(ctx, r.Conns, try, stream, next, batchSize)
-		if err != nil && try > 100 || ctx.Err() != nil {
-			return errors.Join(err, context.Cause(ctx))
+	for next, idle := uint64(1), 0; next <= last; idle++ {
+		list, err := jet.ReadStream(ctx, r.Conns, idle, stream, next, batchSize)
+		if ended := context.Cause(ctx); ended != nil {
+			return ended
+		}
+		if len(list) == 0 { // the replica is behind
+			if idle == 100 {
+				return errors.Join(fmt.Errorf("message %d was put back, and cannot be read", last), err)
+			}
+			time.Sleep(50 * time.Millisecond)
+			continue
 		}
 		for _, m := range list {
 			if _, err := chain.Next(ctx, m); err != nil {
@@ -146,13 +155,7 @@ func (r Restoring) check(ctx context.Context, stream string, last uint64) error 
 			}
 			next = m.Seq + 1
 		}
-		if len(list) > 0 {
-			try = 0
-			continue
-		}
-		if now, _, err := jet.LastSeq(ctx, r.Conns, stream); err == nil && now == last && try > 2*len(r.Conns) {
-			return nil // the rest was fillers
-		}
+		idle = 0
 	}
 	return nil
 }
