@@ -26,6 +26,8 @@ type Agent struct {
 	busy  *atomic.Bool  // a turn runs
 	size  *atomic.Int64 // bytes that the session holds, at the last look
 
+	handed  bool // set before done is closed: the log was handed over, which had this
+	epoch   uint64
 	lastSeq uint64          // set before done is closed, if the store failed: the log may not know of it
 	unload  []loaded.Unload // set before done is closed: of the models that no session uses any more
 }
@@ -54,6 +56,10 @@ func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, er
 				answers <- answer{err: s.panicked(p)}
 			}
 		}()
+		if err := s.confirm(); err != nil {
+			answers <- answer{err: err}
+			return
+		}
 		value, err := f(s)
 		s.noteStatus() // before anybody can ask for it
 		answers <- answer{value, err}
@@ -86,6 +92,7 @@ func load(ctx context.Context, ref session.Ref, cfg Config) (*state, error) {
 		return nil, err
 	}
 	s.owned = log
+	s.moves, _ = log.(session.Movable)
 	if err := s.read(now); err != nil {
 		return nil, errors.Join(err, log.Release(context.WithoutCancel(ctx)))
 	}
@@ -112,7 +119,7 @@ func (s *state) read(now time.Time) error {
 		s.queue.Add(t.ID, t.Prompt)
 		view.Unload(t)
 	}
-	s.queue.Held = s.queue.Len() > 0
+	s.queue.Held = s.queue.Len() > 0 && (s.moves == nil || s.moves.Held())
 	s.feed = feed.New(s.id, session.FirstSeq(view.LastSeq, s.owned.Epoch()))
 	if t := view.Running(); t != nil {
 		if err := s.restore(t, now); err != nil {

@@ -43,6 +43,9 @@ func (s *state) startCall() {
 	if !s.enterGate(req) {
 		return
 	}
+	if !s.mayBegin(s.callPending) {
+		return
+	}
 	s.uses(r.choice)
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := s.cfg.Now()
@@ -303,6 +306,13 @@ func (s *state) covered() bool {
 		return false
 	}
 	return !more || s.record(fact{r.ID, r.pass.Reserved, nil}) == nil
+}
+
+// callPending makes the running call, which has waited because the session stood still.
+func (s *state) callPending() {
+	if s.run != nil && s.run.call == nil && s.run.retry == nil && !s.parked() {
+		s.startCall()
+	}
 }
 
 // callAgain makes the running call once more, or the one that waited for others to end.

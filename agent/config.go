@@ -75,6 +75,9 @@ const maxPinned = 100
 type Config struct {
 	Store session.Store
 
+	// Shared says that other processes use the store too: a log may move to one of them (session.Movable).
+	Shared bool
+
 	// Left lists the sessions of all owners with a turn that a crash left open; NewGroup ends these turns. nil: there are none.
 	// Other open turns end when their session is loaded.
 	Left func(context.Context) ([]session.Ref, error)

@@ -35,10 +35,11 @@ type Group struct {
 	searching chan struct{} // has an element for each search that runs
 	seals     seals         // of cursors
 
-	mu     sync.Mutex
-	agents map[session.Ref]*loading
-	used   map[session.Ref]uint64 // the last Seq of each session whose store failed: its log may not know of it
-	closed bool
+	mu      sync.Mutex
+	agents  map[session.Ref]*loading
+	used    map[session.Ref]uint64 // the last Seq of each session whose store failed: its log may not know of it
+	closed  bool
+	leaving bool // all sessions move to other nodes: see Drain
 }
 
 // loading is an agent, or one that is on its way: ready is closed when agent or err is set.
@@ -162,9 +163,12 @@ func (cfg Config) recover(ctx context.Context) error {
 // openLedger ends the reservations that a crash left, and counts what was spent for the limits of all sessions.
 func (cfg Config) openLedger(ctx context.Context) error {
 	ledger := cfg.Store.Ledger()
-	left, err := ledger.Holds(ctx)
-	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+	var left []session.Hold
+	if !cfg.Shared { // otherwise they may be those of calls that run elsewhere
+		var err error
+		if left, err = ledger.Holds(ctx); err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
 	}
 	for _, h := range left {
 		used := h.Usage
@@ -462,7 +466,8 @@ func (o *Sessions) Do(ctx context.Context, id session.ID, f func(*Agent) error) 
 			return err
 		}
 		a, err := l.do(ctx, f)
-		if a == nil || !errors.Is(err, feed.ErrClosed) || try == 2 || g.ctx.Err() != nil {
+		again := errors.Is(err, feed.ErrClosed) || errors.Is(err, session.ErrFenced) // nothing was written then
+		if a == nil || !again || try == 2 || g.ctx.Err() != nil {
 			return err
 		}
 		select {
@@ -497,6 +502,8 @@ func (g *Group) use(ref session.Ref) (*loading, error) {
 	l := g.agents[ref]
 	if l != nil && !l.ended() {
 		l.users.Add(1)
+	} else if g.leaving {
+		return nil, new(session.ElsewhereError)
 	} else {
 		g.forgetLocked(ref, l)
 		l = &loading{ready: make(chan struct{})}

@@ -63,28 +63,35 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 			period = p
 			tick.Reset(p)
 		}
+		if s.standsStill() {
+			a.stand(ctx, s, tick)
+			continue
+		}
 		select {
 		case f := <-a.inbox:
 			s.guard(func() { f(s) })
 		case <-s.stepped():
-			s.guard(s.step)
+			s.act(s.step)
 		case sum := <-s.summed():
-			s.guard(func() { s.compacted(sum) })
+			s.act(func() { s.compacted(sum) })
 		case f := <-s.news():
-			s.guard(f)
+			s.act(f)
 		case <-s.outputGrew():
-			s.guard(s.publishOutput)
+			s.act(s.publishOutput)
 		case <-s.retryTime():
-			s.guard(s.callAgain)
+			s.act(s.callAgain)
 		case <-tick.C:
-			s.guard(func() { s.tick(s.cfg.Now()) })
+			s.act(func() { s.tick(s.cfg.Now()) })
 		case <-start:
 		case <-ctx.Done():
 			s.guard(s.interrupt)
 			s.end(feed.ErrClosed)
 		}
-		s.guard(s.keepNumber)
-		s.guard(s.startNext)
+		if !s.standsStill() {
+			s.guard(s.keepNumber)
+			s.guard(s.startNext)
+			s.guard(a.moveOn(ctx, s))
+		}
 	}
 	s.closeAll()
 	if s.failedToKeep {
@@ -92,12 +99,52 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	}
 }
 
-// period is how often time is looked after: each second while a turn works, else now and then. The group looks after parked turns.
-func (s *state) period() time.Duration {
-	if s.works() {
-		return time.Second
+// stand is one round of the loop while the session stands still.
+func (a *Agent) stand(ctx context.Context, s *state, tick *time.Ticker) {
+	select {
+	case f := <-a.inbox:
+		s.guard(func() { f(s) })
+	case <-tick.C:
+		s.guard(func() {
+			if err := s.confirm(); err != nil {
+				s.log.Debug("the session stands still", "err", err)
+			}
+		})
+	case <-ctx.Done():
+		s.end(feed.ErrClosed) // the next holder of the log ends the turn
 	}
-	return max(s.cfg.Limits.Idle/10, time.Millisecond)
+}
+
+// moveOn ends the agent of a session that leaves, as soon as nothing runs in it.
+func (a *Agent) moveOn(ctx context.Context, s *state) func() {
+	return func() {
+		if !s.departs || s.ended != nil || s.works() || s.compacting != nil || s.asides.Running() > 0 {
+			return
+		}
+		if s.moves != nil && s.queue.Len() > 0 && !s.queue.Held {
+			if err := s.moves.HandOver(context.WithoutCancel(ctx)); err != nil {
+				s.storeFailed(err)
+				return
+			}
+			a.handed, a.epoch = true, s.moves.Epoch()
+		}
+		s.end(feed.ErrClosed)
+	}
+}
+
+// period is how often time is looked after: each second while a turn works, else now and then. The group looks after parked turns. A session
+// that another node may claim looks whether that has happened.
+func (s *state) period() time.Duration {
+	idle := max(s.cfg.Limits.Idle/10, time.Millisecond)
+	switch {
+	case s.works():
+		return time.Second
+	case s.standsStill():
+		return min(idle, standing)
+	case s.moves != nil:
+		return min(idle, looks)
+	}
+	return idle
 }
 
 // tick looks after time: stalls, limits, and idleness.

@@ -29,15 +29,17 @@ import (
 
 // state is everything that an agent knows of its session. Only the agent's goroutine uses it.
 type state struct {
-	id    session.ID
-	ref   session.Ref
-	store session.Sessions // of the session's owner
-	cfg   Config
-	log   *slog.Logger
-	ctx   context.Context // the agent's: ends when it is closed
-	view  *session.View
-	feed  *feed.Feed
-	owned session.Log // released when the agent ends
+	id      session.ID
+	ref     session.Ref
+	store   session.Sessions // of the session's owner
+	cfg     Config
+	log     *slog.Logger
+	ctx     context.Context // the agent's: ends when it is closed
+	view    *session.View
+	feed    *feed.Feed
+	owned   session.Log     // released when the agent ends
+	moves   session.Movable // owned, if several nodes share the store; nil: they do not
+	departs bool            // the session is to move to another node: it starts nothing more
 
 	live  atomic.Value // Live: see noteStatus
 	busy  atomic.Bool  // a turn works, for a Group to see
@@ -60,6 +62,8 @@ type state struct {
 	notified notified
 	titled   session.TurnID  // whose prompt the title is of; empty: that was before the load, or somebody gave it
 	unsaved  []session.Entry // these close a crash's open turn in the view, and not yet in the store
+
+	pending []func() // what happens when the session does not stand still any more: see contact.go
 
 	resolved map[string]bool // questions that are over, by id
 
@@ -289,14 +293,23 @@ func (s *state) save(ctx context.Context) error {
 
 // storeFailed notifies clients that nothing can be stored, and ends the agent, because only the log knows what it has now.
 func (s *state) storeFailed(err error) {
-	s.log.Error("session cannot be written", "err", err)
-	s.noticeReadOnly(err)
+	if moved(err) {
+		s.log.Warn("the session may be at another node", "err", err)
+	} else {
+		s.log.Error("session cannot be written", "err", err)
+		s.noticeReadOnly(err)
+	}
 	s.stopCall(err, callEnd{fault: "store"})
 	s.dropRound(err)
 	s.dropCompaction(err)
 	s.leaveGate()
 	s.run = nil
 	s.end(err)
+}
+
+// moved reports whether an error says that another node has the session by now, or may have it.
+func moved(err error) bool {
+	return errors.Is(err, session.ErrFenced) || errors.Is(err, session.ErrCutOff)
 }
 
 // noticeReadOnly tells people that nothing can be kept, under a number that the log may never know of.
@@ -487,7 +500,7 @@ func (s *state) parkedNow() *feed.TurnParked {
 
 // mayStart reports whether a queued turn is to start now.
 func (s *state) mayStart() bool {
-	return !s.running() && s.compacting == nil && !s.queue.Held && s.ended == nil && s.queue.Len() > 0
+	return !s.departs && !s.running() && s.compacting == nil && !s.queue.Held && s.ended == nil && s.queue.Len() > 0
 }
 
 // running reports whether a turn runs. The end of a turn ends it when it is in the log, before run becomes nil.

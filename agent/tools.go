@@ -129,6 +129,14 @@ func (s *state) judge(faults []string) {
 
 // launch runs calls whose start is stored. The clients run theirs, because they have the update.
 func (s *state) launch(calls ...*toolCall) {
+	rd := s.run.round
+	if len(calls) > 0 && !s.mayBegin(func() {
+		if s.run != nil && s.run.round == rd {
+			s.launch(calls...)
+		}
+	}) {
+		return
+	}
 	for _, c := range calls {
 		if c.done || c.tool.Host == tool.Client {
 			continue

@@ -36,8 +36,44 @@ type Log interface {
 	Release(ctx context.Context) error
 }
 
+// Movable is a Log of a store that several processes share: another process may hold the log next.
+type Movable interface {
+	Log
+
+	// Held reports whether the prompts in the queue wait for a person, because the holder before did not hand the log over.
+	Held() bool
+
+	// HandOver is Release after a planned move: the next holder runs the queue. It is durable on return.
+	HandOver(ctx context.Context) error
+
+	// Current reports whether nobody else can have claimed the log. If it is not, an Append without entries makes it so, or fails. An Append
+	// that returns no error has made it so.
+	Current() bool
+
+	// Recent reports whether the newest Append was sent so lately that what its entries say may start: a model call or a tool.
+	Recent() bool
+
+	// Doubt makes Current false until the next Append.
+	Doubt()
+}
+
 // ErrFenced says that the caller's Log does not belong to the holder of the log any more.
 var ErrFenced = errors.New("another agent or process has claimed the session")
+
+// ErrCutOff says that this node of a cluster is not in contact with a majority of the store servers. It serves no session until it is.
+var ErrCutOff = errors.New("this node is cut off from the store servers")
+
+// ElsewhereError says that another node of a cluster has the log of a session.
+type ElsewhereError struct {
+	Node string // its name; empty: it is not known
+}
+
+func (e *ElsewhereError) Error() string {
+	if e.Node == "" {
+		return "another node serves the session"
+	}
+	return "the node " + e.Node + " serves the session"
+}
 
 // BlockRef names an open block. Kind is the kind that it gets if it is never sealed.
 type BlockRef struct {

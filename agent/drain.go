@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"context"
+	"sync"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// Open loads a session if it is not loaded. What a crash left open in it is closed then. Errors: those of [Sessions.Do].
+func (g *Group) Open(ctx context.Context, ref session.Ref) error {
+	return g.For(ref.Owner).Do(ctx, ref.ID, func(*Agent) error { return nil })
+}
+
+// Holds reports whether a session is loaded, or parked until a time.
+func (g *Group) Holds(ref session.Ref) bool {
+	g.mu.Lock()
+	l := g.agents[ref]
+	g.mu.Unlock()
+	if l != nil && !l.ended() {
+		return true
+	}
+	_, parked := g.cfg.parks.At(ref)
+	return parked
+}
+
+// Abandon ends the agents of the sessions in which a turn runs, without a word in their logs. It is for a node of a cluster that was cut off for so
+// long that other nodes serve the sessions. It does not wait.
+func (g *Group) Abandon() {
+	for _, a := range g.running() {
+		if a.busy.Load() {
+			a.stop(session.ErrCutOff)
+		}
+	}
+}
+
+// Drain has all sessions leave this process, and returns when they have, or when ctx ends. A session is loaded no more. One that is loaded leaves
+// when its turn has ended, and its queue does not start. If the queue is to run, the log is handed over, and then moved is called, in parallel for
+// several sessions. The rest is for Close.
+func (g *Group) Drain(ctx context.Context, moved func(ref session.Ref, epoch uint64)) {
+	g.mu.Lock()
+	g.leaving = true
+	loaded := make(map[session.Ref]*loading, len(g.agents))
+	for ref, l := range g.agents {
+		loaded[ref] = l
+	}
+	g.mu.Unlock()
+	var leaving sync.WaitGroup
+	for ref, l := range loaded {
+		leaving.Go(func() { // ends with ctx at the latest
+			select {
+			case <-l.ready:
+			case <-ctx.Done():
+				return
+			}
+			if l.err == nil && l.agent.leave(ctx) && l.agent.handed {
+				moved(ref, l.agent.epoch)
+			}
+		})
+	}
+	leaving.Wait()
+}
+
+// leave has the session leave after its turn, and reports whether it has left.
+func (a *Agent) leave(ctx context.Context) bool {
+	_, _ = ask(ctx, a, func(s *state) (struct{}, error) { // an agent that has ended is what is wanted
+		s.departs = true
+		return struct{}{}, nil
+	})
+	select {
+	case <-a.done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
