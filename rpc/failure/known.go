@@ -57,6 +57,9 @@ func Known(err error) *conn.Error {
 	if e, ok := errors.AsType[*media.Error](err); ok {
 		return refusedMedia(e)
 	}
+	if e, ok := errors.AsType[*session.ElsewhereError](err); ok {
+		return elsewhere(e)
+	}
 	for _, row := range sentinels {
 		if errors.Is(err, row.is) {
 			return row.says
@@ -72,6 +75,18 @@ func Quota(which string, resets time.Time, message string) *conn.Error {
 		e.Data["resets_at"] = resets.UnixMilli()
 	}
 	return e
+}
+
+// againSoon is when a client asks again whose session moves, or whose node is cut off.
+const againSoon = time.Second
+
+// elsewhere names the node that serves the session.
+func elsewhere(e *session.ElsewhereError) *conn.Error {
+	says := &conn.Error{Code: conn.CodeClosing, Kind: "elsewhere", Message: e.Error(), Data: map[string]any{"retry_after_ms": againSoon.Milliseconds()}}
+	if e.Node != "" {
+		says.Data["node"] = e.Node
+	}
+	return says
 }
 
 // refusedMedia names the block, the model, and a model that takes it.
@@ -138,6 +153,8 @@ var sentinels = []struct {
 		Data: map[string]any{"field": "cursor"}}},
 	{session.ErrReadOnly, &conn.Error{Code: conn.CodeClosing, Kind: "store_readonly",
 		Message: "nothing can be stored: the disk is full or failing"}},
+	{session.ErrCutOff, &conn.Error{Code: conn.CodeClosing, Kind: "cut_off", Message: session.ErrCutOff.Error(),
+		Data: map[string]any{"retry_after_ms": againSoon.Milliseconds()}}},
 	{session.ErrDamaged, &conn.Error{Code: conn.CodeInternal, Kind: "damaged",
 		Message: "the stored data is damaged; run `thinkd doctor`"}},
 	{session.ErrReplaced, &conn.Error{Code: conn.CodeClosing, Message: "the store was removed or replaced; the daemon is shutting down"}},

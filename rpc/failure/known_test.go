@@ -31,6 +31,8 @@ func TestKnownErrors(t *testing.T) {
 		{"closed", session.ErrClosed, `{"code":1006,"message":"the daemon is shutting down","data":{"kind":"closing"}}`},
 		{"replaced", session.ErrReplaced, `{"code":1006,"message":"the store was removed or replaced; the daemon is shutting down","data":{"kind":"closing"}}`},
 		{"read-only", session.ErrReadOnly, `{"code":1006,"message":"nothing can be stored: the disk is full or failing","data":{"kind":"store_readonly"}}`},
+		{"elsewhere", &session.ElsewhereError{Node: "b"}, `{"code":1006,"message":"the node b serves the session","data":{"kind":"elsewhere","node":"b","retry_after_ms":1000}}`},
+		{"cut off", session.ErrCutOff, `{"code":1006,"message":"this node is cut off from the store servers","data":{"kind":"cut_off","retry_after_ms":1000}}`},
 		{"damaged", session.ErrDamaged, "{\"code\":-32603,\"message\":\"the stored data is damaged; run `thinkd doctor`\",\"data\":{\"kind\":\"damaged\"}}"},
 		{"level", &provider.LevelError{Level: "max", Model: "a/b", Supported: []provider.Level{"off", "low"}},
 			`{"code":1010,"message":"model a/b has no thinking level \"max\"; it has: off, low","data":{"kind":"level_not_supported","thinking_levels":["off","low"]}}`},
