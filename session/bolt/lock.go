@@ -57,6 +57,18 @@ func lockFile(path string, mode lockMode) (*os.File, error) {
 	return f, nil
 }
 
+// Lock takes a data directory without a store in it, until unlock is called or the process ends. Errors: *LockedError.
+func Lock(dir string) (unlock func() error, err error) {
+	if err := durable.MakeDir(dir); err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(filepath.Join(dir, lockName), makeIfMissing)
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return unlockFile(lock) }, nil
+}
+
 // Owner is the process that has the store of a data directory open; 0: none has, or it is unknown.
 func Owner(dir string) (pid int) {
 	lock, err := lockFile(filepath.Join(dir, lockName), onlyIfThere)

@@ -14,7 +14,7 @@ import (
 
 // Store is a [session.Local] over two others. New makes one.
 type Store struct {
-	durable session.Local
+	durable session.Store
 	memory  *mem.Store
 
 	// making is held alone while a stamped request makes an ephemeral session, and shared while one makes another session: a stamp
@@ -41,8 +41,8 @@ type settling struct {
 	missed session.Missed
 }
 
-// New returns a store. It closes durable at its end.
-func New(durable session.Local) *Store {
+// New returns a store. It closes durable at its end. If durable is no [session.Local], OpenTurns and Owners know the ephemeral sessions alone.
+func New(durable session.Store) *Store {
 	return &Store{durable: durable, memory: mem.New(), holds: make(map[session.Ref]hold)}
 }
 
@@ -63,9 +63,12 @@ func (s *Store) Ledger() session.Ledger { return ledger{s.durable.Ledger(), s.me
 
 // OpenTurns lists the sessions with a turn that has started and not ended.
 func (s *Store) OpenTurns(ctx context.Context) ([]session.Ref, error) {
-	list, err := s.durable.OpenTurns(ctx)
-	if err != nil {
-		return nil, err
+	var list []session.Ref
+	if local, ok := s.durable.(session.Local); ok {
+		var err error
+		if list, err = local.OpenTurns(ctx); err != nil {
+			return nil, err
+		}
 	}
 	more, err := s.memory.OpenTurns(ctx)
 	list = append(list, more...)
@@ -75,9 +78,12 @@ func (s *Store) OpenTurns(ctx context.Context) ([]session.Ref, error) {
 
 // Owners lists the owners that have sessions.
 func (s *Store) Owners(ctx context.Context) ([]session.Owner, error) {
-	list, err := s.durable.Owners(ctx)
-	if err != nil {
-		return nil, err
+	var list []session.Owner
+	if local, ok := s.durable.(session.Local); ok {
+		var err error
+		if list, err = local.Owners(ctx); err != nil {
+			return nil, err
+		}
 	}
 	more, err := s.memory.Owners(ctx)
 	for _, o := range more {
