@@ -106,6 +106,7 @@ var allowed = map[string][]string{
 	"rpc/cluster/heartbeat": {"rpc/cluster/presence", "session", "session/jet", "session/lease"},
 	"rpc/cluster/model":     {"session", "session/lease"},
 	"rpc/cluster/link":      {"rpc/auth", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/method", "session"},
+	"rpc/cluster/node":      {"rpc/cluster/heartbeat", "session", "session/jet", "session/lease"},
 
 	"provider/sim":           {"provider/sim/portable", "provider/sim/schema", "provider/sim/strict"},
 	"provider/sim/schema":    {"provider/sim/strict"},
@@ -127,7 +128,7 @@ var allowed = map[string][]string{
 	"cmd/thinkd/config": {"agent", "agent/budget", "agent/egress", "agent/retention", "agent/tool/guard", "agent/tool/sandbox", "agent/tool/toolhost", "cmd/thinkd/telemetry", "provider", "provider/aws", "provider/chat", "provider/exchange", "provider/identity", "provider/transport", "provider/vendors", "registry", "rpc/conn", "session", "session/tool", "rpc/auth", "rpc/oidc", "agent/gate"},
 	"cmd/thinkd/daemon": {"agent", "agent/aside", "agent/instructions", "agent/recall", "agent/retention", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/mcplogin", "agent/tool/process", "agent/tool/sandbox", "agent/tool/toolhost",
 		"cmd/thinkd/config", "cmd/thinkd/daemon/systemd", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/durable", "provider/login",
-		"provider/vault", "provider/vendors", "registry", "rpc", "rpc/acp", "rpc/conn", "rpc/door", "rpc/service", "session", "session/blob", "session/bolt", "session/ephemeral", "session/share", "cmd/thinkd/users", "cmd/thinkd/usersocket", "agent/gate", "rpc/audit", "rpc/auth", "rpc/dispatch"},
+		"provider/vault", "provider/vendors", "registry", "rpc", "rpc/acp", "rpc/cluster/heartbeat", "rpc/cluster/node", "rpc/conn", "rpc/door", "rpc/service", "session", "session/blob", "session/bolt", "session/ephemeral", "session/share", "cmd/thinkd/users", "cmd/thinkd/usersocket", "agent/gate", "rpc/audit", "rpc/auth", "rpc/dispatch"},
 	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/guard", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "cmd/thinkd/printable", "provider", "provider/login", "provider/vendors", "rpc", "rpc/door", "session/bolt"},
 	"cmd/thinkd/completion":     {"cmd/thinkd/daemon", "cmd/thinkd/printable"},
 	"cmd/thinkd/files":          {"agent/tool/approval", "agent/tool/gitignore", "agent/tool/guard", "provider", "provider/mediatype"},
@@ -160,7 +161,7 @@ var onlyIn = map[string][]string{
 	"github.com/coder/websocket":             {"rpc/conn"},
 	"github.com/sourcegraph/jsonrpc2":        {"rpc/conn"},
 	"go.etcd.io/bbolt":                       {"session/bolt"},
-	"github.com/nats-io/nats.go":             {"cmd/thinkd-store", "rpc/cluster/heartbeat", "session/jet", "session/jet/archive", "session/jet/jettest"},
+	"github.com/nats-io/nats.go":             {"cmd/thinkd-store", "rpc/cluster/heartbeat", "rpc/cluster/node", "session/jet", "session/jet/archive", "session/jet/jettest"},
 	"github.com/nats-io/nats-server":         {"cmd/thinkd-store", "session/jet/jettest"}, // a program of its own, and tests
 	"github.com/google/jsonschema-go":        {"agent/tool/arguments", "rpc", "rpc/method", "rpc/wire"},
 	"mvdan.cc/sh":                            {"agent/tool/approval"},

@@ -1,0 +1,168 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/rpc/cluster/heartbeat"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/jet"
+	"github.com/thinkd/thinkd/session/lease"
+)
+
+// Agents are those of a process: an *agent.Group.
+type Agents interface {
+	// Open loads a session, if it is not loaded. What a crash left open in it is closed then.
+	Open(ctx context.Context, ref session.Ref) error
+
+	// Holds reports whether a session is loaded, or parked until a time.
+	Holds(ref session.Ref) bool
+
+	// Running counts the sessions in which a turn runs.
+	Running() int
+
+	// Abandon ends what runs, without a word in the logs. It does not wait.
+	Abandon()
+
+	// Drain has all sessions leave, and returns when they have. moved is called for each one whose log was handed over.
+	Drain(ctx context.Context, moved func(ref session.Ref, epoch uint64))
+}
+
+// Node is this process as a node of a cluster. It is safe for concurrent use.
+type Node struct {
+	logs
+	name   string
+	link   string
+	number lease.Node
+	conns  jet.Conns
+
+	mu       sync.Mutex
+	agents   Agents // nil before Serve
+	draining bool
+}
+
+// startTime is how long the start waits for a majority of the store servers.
+const startTime = 30 * time.Second
+
+// Open joins a cluster. It returns when the node is in contact with a majority of the store servers.
+func Open(ctx context.Context, c Config) (n *Node, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("no contact with a majority of the %d store servers in %v", len(c.Servers), startTime))
+	defer cancel()
+	n = &Node{name: c.Name, link: c.Link, number: newNumber()}
+	n.log, n.open = c.Log, make(map[session.Ref]*log)
+	if n.conns, err = c.dial(); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	if err = n.join(ctx, c); err != nil {
+		if n.beats != nil {
+			n.beats.Close()
+		}
+		hangUp(n.conns)
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	n.ctx, n.stop = context.WithCancel(context.Background())
+	n.log.Info("cluster", "node", n.name, "number", fmt.Sprintf("%x", uint64(n.number)), "servers", len(c.Servers))
+	return n, nil
+}
+
+func (n *Node) join(ctx context.Context, c Config) (err error) {
+	if n.beats, err = heartbeat.Start(n.conns, c.Prefix, n.number); err != nil {
+		return err
+	}
+	n.beats.Tell(n.about())
+	n.contact = newContact(n.beats)
+	if n.store, err = jet.Open(ctx, n.conns, jet.Options{Prefix: c.Prefix, Replicas: c.Replicas, MaxBytes: c.MaxBytes, MaxGrowth: c.OpenBytes, Node: n.number, Peers: n.beats}); err != nil {
+		return err
+	}
+	n.beats.Serve(n.store.Mine)
+	if err := n.contact.wait(ctx); err != nil {
+		return fmt.Errorf("%w, %w", err, n.store.Close())
+	}
+	return nil
+}
+
+// watch looks after the contact.
+func (n *Node) watch() {
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	in := true
+	for {
+		select {
+		case <-tick.C:
+		case <-n.ctx.Done():
+			return
+		}
+		n.beats.Tell(n.about())
+		if now := n.beats.InContact(); now != in {
+			in = now
+			n.log.Warn("contact with the store servers", "in_contact", in)
+		}
+		if n.contact.observe() {
+			n.log.Error("this node was cut off from the store servers for too long, so other nodes serve its sessions: what runs ends", "after", abandonTime)
+			n.agents.Abandon()
+		}
+	}
+}
+
+// about is what the others may know of this node.
+func (n *Node) about() heartbeat.About {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	a := heartbeat.About{Name: n.name, Link: n.link, Draining: n.draining}
+	if n.agents != nil {
+		a.Turns = n.agents.Running()
+	}
+	return a
+}
+
+// InContact reports whether this node may serve sessions.
+func (n *Node) InContact() bool { return n.beats.InContact() }
+
+// Ready is why a client that came now would not be served; nil: it would be.
+func (n *Node) Ready() error {
+	switch {
+	case !n.InContact():
+		return session.ErrCutOff
+	case n.leaving():
+		return errDrains
+	}
+	return nil
+}
+
+var errDrains = errors.New("the sessions of this node move to other nodes")
+
+// Status is what the node knows of its cluster.
+type Status struct {
+	Self    heartbeat.Peer
+	Contact bool
+	Servers []Server
+	Peers   []heartbeat.Peer // that are present
+	Marks   int              // sessions with an open turn, of all nodes
+}
+
+// Server is a store server.
+type Server struct {
+	URL       string // without a password
+	Connected bool
+}
+
+// Status reads the marks; the rest is known.
+func (n *Node) Status(ctx context.Context) (Status, error) {
+	s := Status{Self: heartbeat.Peer{Node: n.number, About: n.about()}, Contact: n.InContact(), Peers: n.beats.Peers()}
+	for _, conn := range n.conns {
+		s.Servers = append(s.Servers, Server{conn.ConnectedUrlRedacted(), conn.IsConnected()})
+	}
+	marks, err := n.store.Marks(ctx)
+	s.Marks = len(marks)
+	return s, err
+}
+
+// leaving reports whether the node drains.
+func (n *Node) leaving() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.draining
+}

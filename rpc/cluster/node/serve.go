@@ -1,0 +1,27 @@
+package node
+
+import (
+	"github.com/thinkd/thinkd/session"
+)
+
+// Serve begins to look after the sessions of nodes that are gone.
+func (n *Node) Serve(agents Agents) {
+	n.mu.Lock()
+	n.agents = agents
+	n.mu.Unlock()
+	n.beats.ServeTakes(n.take)
+	n.running.Go(n.watch) // both end with the node
+	n.running.Go(n.sweeps)
+}
+
+// take claims a session that another node has handed over.
+func (n *Node) take(ref session.Ref, epoch uint64) bool {
+	if n.leaving() {
+		return false
+	}
+	err := n.agents.Open(n.ctx, ref)
+	if err != nil {
+		n.log.Warn("a session that another node hands over cannot be taken", "session", ref.ID, "epoch", epoch, "err", err)
+	}
+	return err == nil
+}
