@@ -34,6 +34,7 @@ type Config struct {
 	Tools         Tools
 	Servers       []toolhost.Server // of the Model Context Protocol, by name
 	Retention     retention.Rules   // which sessions are deleted; none: the daemon deletes none
+	Cluster       *Cluster          // nil: the daemon has its sessions to itself
 	Theme         string            // of the chat in a terminal; empty: that of the terminal
 	Telemetry     string            // the collector of OpenTelemetry; empty: as the environment says
 }
@@ -113,6 +114,9 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 		return Config{}, err
 	}
 	if c.Retention, err = src.retention(f.Retention); err != nil {
+		return Config{}, err
+	}
+	if c.Cluster, err = src.cluster(f.Cluster); err != nil {
 		return Config{}, err
 	}
 	if c.Telemetry = f.Telemetry.Endpoint; c.Telemetry != "" {

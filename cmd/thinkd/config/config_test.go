@@ -494,7 +494,7 @@ func TestConfigBroken(t *testing.T) {
 		{"no TOML", "model", `FILE:1: expected '=' after key`},
 		{"open string", "\nmodel = \"a\nb\"", `FILE:2: basic strings cannot have new lines`},
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
-		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, on_other_model, fallbacks, egress, options, providers, dialects, models_dev, agents, serve, auth, limits, tools, mcp_servers, telemetry, retention, chat`},
+		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, on_other_model, fallbacks, egress, options, providers, dialects, models_dev, agents, serve, auth, limits, tools, mcp_servers, telemetry, retention, cluster, chat`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
 			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, max_day_cost, max_cost_unattended, ask_above, compact_at\n" +
 				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, max_day_cost, max_cost_unattended, ask_above, compact_at"},

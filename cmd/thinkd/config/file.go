@@ -34,6 +34,7 @@ type file struct {
 	Servers       map[string]toolhost.Server    `toml:"mcp_servers"`
 	Telemetry     fileTelemetry                 `toml:"telemetry"`
 	Retention     fileRetention                 `toml:"retention"`
+	Cluster       *fileCluster                  `toml:"cluster"` // nil: the daemon has its sessions to itself
 	Chat          fileChat                      `toml:"chat"`
 }
 
@@ -81,6 +82,21 @@ type fileEntra struct {
 	Authority   string `toml:"authority"`               // of another cloud than the public one
 	ResourceID  string `toml:"resource_id"`             // whose deployments are listed
 	Management  string `toml:"management"`              // its address in another cloud than the public one
+}
+
+// fileCluster makes the daemon a node of a cluster.
+type fileCluster struct {
+	Servers   []string `toml:"servers"`
+	Name      string   `toml:"name"`
+	Prefix    string   `toml:"prefix"`
+	Replicas  int      `toml:"replicas"`
+	MaxBytes  int64    `toml:"max_bytes"`
+	OpenBytes int64    `toml:"max_open_bytes"`
+	DrainTime any      `toml:"drain_time"`
+	Creds     string   `toml:"creds_file"`
+	CA        string   `toml:"ca_file"`
+	Cert      string   `toml:"client_cert_file"`
+	Key       string   `toml:"client_key_file"`
 }
 
 type fileChat struct {
