@@ -92,6 +92,11 @@ type Local struct {
 	// Compact rewrites the store's file without what was deleted. Its errors and nil are as those of Backup.
 	Compact func(ctx context.Context) (door.Compaction, error)
 
+	// Cluster describes the cluster, and Drain begins to move the sessions of this node to other nodes; then the daemon ends. nil: this daemon
+	// is no node of a cluster.
+	Cluster func(ctx context.Context) (door.ClusterStatus, error)
+	Drain   func() door.Draining
+
 	Users Users // nil: the store of this daemon is no file
 }
 

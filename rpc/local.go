@@ -24,6 +24,8 @@ func localMethods() []method.Method[*client] {
 		method.Define(door.MethodBackup, method.Admin, "Copies the store to a new file, and checks the copy.", method.Late(backup), conn.CodeMethodNotFound),
 		method.Define(door.MethodCheck, method.Admin, "Checks the whole store.", method.Late(check), conn.CodeMethodNotFound),
 		method.Define(door.MethodCompact, method.Admin, "Rewrites the store's file without what was deleted.", method.Late(compactStore), conn.CodeMethodNotFound),
+		method.Define(door.MethodCluster, method.Admin, "How the cluster is, as this node sees it.", method.Late(clusterStatus), conn.CodeMethodNotFound),
+		method.Define(door.MethodDrain, method.Admin, "Moves the sessions of this node to other nodes, and ends the daemon.", method.Now(drain), conn.CodeMethodNotFound),
 	}
 }
 
@@ -52,6 +54,20 @@ func stop(_ context.Context, c *client, p door.StopParams) (func(context.Context
 	return func(ctx context.Context) (door.Stopping, error) {
 		return run(ctx, time.Duration(p.WaitMS)*time.Millisecond)
 	}, nil
+}
+
+func clusterStatus(_ context.Context, c *client, _ method.Nothing) (func(context.Context) (door.ClusterStatus, error), error) {
+	if c.local.Cluster == nil {
+		return nil, conn.ErrMethodNotFound
+	}
+	return reporting(c.local.Cluster), nil
+}
+
+func drain(_ context.Context, c *client, _ method.Nothing) (door.Draining, error) {
+	if c.local.Drain == nil {
+		return door.Draining{}, conn.ErrMethodNotFound
+	}
+	return c.local.Drain(), nil
 }
 
 // beDoor leaves the connection to a client of a door. That client has none of these methods.

@@ -117,7 +117,7 @@ func (p *program) command(args []string) *cobra.Command {
 	}{
 		{"stdio", p.stdioCommand}, {"acp", p.acpCommand}, {"serve", p.serveCommand}, {"prompt", p.promptCommand}, {"chat", p.chatCommand},
 		{"ask", p.askCommand}, {"append", p.appendCommand}, {"continue", p.continueCommand}, {"resume", p.resumeCommand},
-		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"parked", p.parkedCommand}, {"usage", p.usageCommand}, {"quote", p.quoteCommand}, {"auth", p.authCommand}, {"remote", p.remoteCommand}, {"token", p.tokenCommand}, {"admin", p.adminCommand}, {"audit", p.auditCommand}, {"sim", p.simCommand},
+		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"parked", p.parkedCommand}, {"usage", p.usageCommand}, {"quote", p.quoteCommand}, {"auth", p.authCommand}, {"remote", p.remoteCommand}, {"token", p.tokenCommand}, {"admin", p.adminCommand}, {"cluster", p.clusterCommand}, {"audit", p.auditCommand}, {"sim", p.simCommand},
 		{"status", p.statusCommand}, {"stop", p.stopCommand}, {"restart", p.restartCommand}, {"service", p.serviceCommand}, {"doctor", p.doctorCommand}, {"schema", p.schemaCommand}, {"conformance", p.conformanceCommand},
 		{"version", p.versionCommand}, {"daemon", p.daemonCommand},
 	}

@@ -15,6 +15,8 @@ const (
 	MethodCheck  = "daemon/check"
 
 	MethodCompact = "daemon/compact"
+	MethodCluster = "daemon/cluster"
+	MethodDrain   = "daemon/drain"
 )
 
 // Status is a daemon as its own commands see it.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/gate"
@@ -21,6 +22,7 @@ import (
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/audit"
 	"github.com/thinkd/thinkd/rpc/auth"
+	"github.com/thinkd/thinkd/rpc/cluster/node"
 	"github.com/thinkd/thinkd/rpc/dispatch"
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
@@ -34,7 +36,8 @@ type daemon struct {
 	log    *slog.Logger
 	store  session.Local
 	file   *bolt.Store // see kept
-	blobs  *blob.Dir   // nil: there is no data directory
+	blobs  *blob.Dir   // nil: there is no data directory, or the logs have the media
+	node   *node.Node  // nil: the daemon has its sessions to itself
 	models *models
 	hosts  *toolHosts
 	agents *agent.Group
@@ -53,7 +56,8 @@ type daemon struct {
 	stopTelling func()        // ends the goroutine that heeds refuses; nil: none runs
 	stopSweep   func()        // nil: none runs
 
-	stopRetention func() // nil: none runs
+	stopRetention func()        // nil: none runs
+	drainTime     time.Duration // of a node
 
 	lost chan error // one fits: the store's file is not ours any more, and the daemon is to end
 }
@@ -76,6 +80,12 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		return nil, errors.Join(err, kept.close())
 	}
 	d.serve, d.auth, d.inputs, d.configPath = c.Serve, c.Auth, c.Inputs, c.Path
+	if c.Cluster != nil && kept.dir != "" {
+		if err := kept.join(ctx, *c.Cluster, log); err != nil {
+			return nil, errors.Join(err, kept.close())
+		}
+		d.node, d.drainTime = kept.node, c.Cluster.DrainTime
+	}
 	store = kept.store
 	if err := kept.openKeys(ctx, c.Auth, log); err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -97,7 +107,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		log.Warn("asides", "err", err)
 	}
 	ac := agent.Config{
-		Store: store, Left: store.OpenTurns, Catalog: d.models.lists.Current(), Provider: d.models.providers.Find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Store: store, Left: store.OpenTurns, Shared: d.node != nil, Catalog: d.models.lists.Current(), Provider: d.models.providers.Find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.models.providers.Patience,
 		Address:   d.models.providers.Address,
 		Payer:     d.models.payer,
@@ -164,6 +174,9 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Version: o.Version, MessageBytes: c.Limits.MessageBytes, Listening: d.listening, Blobs: ac.Blobs,
 		SetKey: d.setKey, SetOwnKey: setOwnKey, Login: d.login, Refresh: d.models.lists.Refresh, DefaultsChanged: d.agents.DefaultsChanged,
 	})
+	if d.node != nil {
+		d.node.Serve(d.agents)
+	}
 	if d.blobs != nil {
 		d.sweep()
 	}
@@ -224,8 +237,8 @@ func (d *daemon) login(ctx context.Context, id string, show func(rpc.LoginPrompt
 }
 
 // configure reads the config and opens the store. If there is a store already, it does both in parallel: neither depends on
-// the other, and the command that started the daemon waits. For a wrong config it creates no store; the config's error is
-// reported first.
+// the other, and the command that started the daemon waits. For a wrong config it creates no store, and for a node of a cluster none either; the
+// config's error is reported first.
 func (o Options) configure(open func() error, already bool) (c config.Config, err error) {
 	var reading sync.WaitGroup
 	reading.Go(func() { c, err = o.Config() }) // awaited here
@@ -235,7 +248,7 @@ func (o Options) configure(open func() error, already bool) (c config.Config, er
 		return c, cmp.Or(err, openErr)
 	}
 	reading.Wait()
-	if err != nil {
+	if err != nil || c.Cluster != nil {
 		return c, err
 	}
 	return c, open()
@@ -327,8 +340,11 @@ var errReadOnly = errors.New("the store cannot be written; the daemon's log says
 
 // ready is why a client that came now could read, and do nothing else; nil: it could.
 func (d *daemon) ready() error {
-	if d.readOnly.Load() {
+	switch {
+	case d.readOnly.Load():
 		return errReadOnly
+	case d.node != nil:
+		return d.node.Ready()
 	}
 	return nil
 }

@@ -70,10 +70,36 @@ func (h *host) run(ctx context.Context) error {
 	var accepting sync.WaitGroup
 	accepting.Go(h.accept) // ends when the socket is closed
 	why, err := h.wait(ctx)
+	h.drain(why)
 	h.log.Info("daemon ends", "because", why, "err", err)
 	h.notify(systemd.Stopping)
 
 	return errors.Join(err, h.close(&accepting))
+}
+
+// whyDrained is why a node ends that was asked to drain, and whyAsked why a daemon ends at a signal.
+const (
+	whyDrained = "thinkd cluster drain"
+	whyAsked   = "it was asked to stop"
+)
+
+// briefDrain is for a node that is to end at once: sessions in which nothing runs leave.
+const briefDrain = 2 * time.Second
+
+// drain has the sessions of a node move to other nodes. A second signal ends the process meanwhile.
+func (h *host) drain(why string) {
+	d := h.daemon
+	if d.node == nil {
+		return
+	}
+	limit := briefDrain
+	if why == whyDrained || why == whyAsked {
+		limit = d.drainTime
+	}
+	h.log.Info("the sessions of this node move to other nodes", "because", why, "for_at_most", limit)
+	ctx, cancel := context.WithTimeout(h.serving, limit)
+	defer cancel()
+	d.node.Drain(ctx)
 }
 
 // notify sends a state to the service manager, if there is one.
@@ -128,7 +154,7 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return "it was asked to stop", nil
+			return whyAsked, nil
 		case err := <-h.daemon.lost:
 			return "the store is lost", err
 		case why := <-h.asked:

@@ -14,6 +14,8 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/users"
 	"github.com/thinkd/thinkd/cmd/thinkd/usersocket"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/cluster/heartbeat"
+	"github.com/thinkd/thinkd/rpc/cluster/node"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
@@ -48,6 +50,9 @@ func (h *host) local() *rpc.Local {
 		Config: func(context.Context) (door.DaemonConfig, error) {
 			return door.DaemonConfig{Path: h.daemon.configPath, Facts: h.daemon.inputs.Facts}, nil
 		}}
+	if n := h.daemon.node; n != nil {
+		local.Cluster, local.Drain = clusterStatus(n), h.beginDrain
+	}
 	if store := h.daemon.file; store != nil {
 		local.Backup = func(ctx context.Context, path string) (door.StoreReport, error) { return h.backup(ctx, store, path) }
 		local.Check = func(ctx context.Context) (door.StoreReport, error) {
@@ -106,6 +111,31 @@ func (h *host) end(why string) {
 	case h.asked <- why:
 	default:
 	}
+}
+
+// clusterStatus is [rpc.Local.Cluster].
+func clusterStatus(n *node.Node) func(context.Context) (door.ClusterStatus, error) {
+	return func(ctx context.Context) (door.ClusterStatus, error) {
+		s, err := n.Status(ctx)
+		out := door.ClusterStatus{Node: nodeOf(s.Self), Contact: s.Contact, Open: s.Marks, Servers: []door.ClusterServer{}, Peers: []door.ClusterNode{}}
+		for _, server := range s.Servers {
+			out.Servers = append(out.Servers, door.ClusterServer(server))
+		}
+		for _, p := range s.Peers {
+			out.Peers = append(out.Peers, nodeOf(p))
+		}
+		return out, err
+	}
+}
+
+func nodeOf(p heartbeat.Peer) door.ClusterNode {
+	return door.ClusterNode{Name: p.Name, Number: fmt.Sprintf("%x", uint64(p.Node)), Link: p.Link, Draining: p.Draining, Turns: p.Turns}
+}
+
+// beginDrain is [rpc.Local.Drain].
+func (h *host) beginDrain() door.Draining {
+	h.end(whyDrained)
+	return door.Draining{Turns: h.daemon.agents.Running()}
 }
 
 // runningLook is how often a stop looks whether a turn still runs.

@@ -37,6 +37,9 @@ func (o Options) find(ctx context.Context) (*door.Link, error) {
 	}
 }
 
+// Find connects to the daemon that is there, and starts none; nil: there is none.
+func (o Options) Find(ctx context.Context) (*door.Link, error) { return o.find(ctx) }
+
 // Stopped says what [Options.Stop] has ended.
 type Stopped struct {
 	Running     bool     // there was a daemon

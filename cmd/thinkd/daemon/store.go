@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/vault"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/cluster/node"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
 	"github.com/thinkd/thinkd/session/bolt"
@@ -141,9 +142,10 @@ func (k *kept) openKeys(ctx context.Context, a config.Auth, log *slog.Logger) (e
 type kept struct {
 	dir   string
 	store session.Local
-	file  *bolt.Store // that store has all but ephemeral sessions in; nil: there is no directory
-	blobs *blob.Dir   // nil: there is no directory
+	file  *bolt.Store // that store has all but ephemeral sessions in; nil: there is no directory, or the store is that of a cluster
+	blobs *blob.Dir   // nil: as file
 	keys  *login.Keys
+	node  *node.Node // store is that of a cluster; nil: it is not
 }
 
 // value is a file of the directory.
@@ -171,6 +173,32 @@ func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err
 	}
 	return nil
 }
+
+// join opens the store of a cluster in place of the file. Other sessions that are in the file stay there. The directory stays locked.
+func (k *kept) join(ctx context.Context, c config.Cluster, log *slog.Logger) (err error) {
+	var unlock func() error
+	if k.file != nil {
+		unlock = k.store.Close
+	} else if unlock, err = bolt.Lock(k.dir); err != nil {
+		return dataError(err)
+	}
+	k.store, k.file, k.blobs = nil, nil, nil
+	k.node, err = node.Open(ctx, node.Config{Name: c.Name, Servers: c.Servers, Prefix: c.Prefix, Replicas: c.Replicas, MaxBytes: c.MaxBytes, OpenBytes: c.OpenBytes,
+		Creds: c.Creds, CA: c.CA, Cert: c.Cert, Key: c.Key, Log: log})
+	if err != nil {
+		return errors.Join(err, unlock())
+	}
+	k.store = ephemeral.New(sharedStore{k.node.Store(), unlock})
+	return nil
+}
+
+// sharedStore is the store of a cluster. Its end unlocks the data directory.
+type sharedStore struct {
+	session.Store
+	unlock func() error
+}
+
+func (s sharedStore) Close() error { return errors.Join(s.Store.Close(), s.unlock()) }
 
 // importAsides adds to the ledger what side questions used, which earlier builds kept in a file, and removes the file.
 func (k *kept) importAsides(ctx context.Context) error {
