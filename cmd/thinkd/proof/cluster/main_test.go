@@ -1,0 +1,11 @@
+//go:build long
+
+package cluster
+
+import (
+	"testing"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+)
+
+func TestMain(m *testing.M) { proof.Main(m) }
