@@ -4,10 +4,12 @@ package jet_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -23,6 +25,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/jet"
+	"github.com/thinkd/thinkd/session/jet/archive"
 	"github.com/thinkd/thinkd/session/jet/jettest"
 	"github.com/thinkd/thinkd/session/storetest"
 )
@@ -257,7 +260,7 @@ func openThree(t *testing.T, link jet.Link) *jet.Store {
 }
 
 // TestProcesses has servers that are killed, stopped, and all killed at once, while entries are appended. No acknowledged entry is lost, and a claim never shows
-// a log that is older than the last acknowledgement, also if a leader answers that was stopped and has lost its office meanwhile.
+// a log that is older than the last acknowledgement, also if a leader answers that was stopped and has lost its office meanwhile. A second copy is kept all the time.
 func TestProcesses(t *testing.T) {
 	testgo.Cost(t)
 	p := startProcesses(t, t.TempDir())
@@ -272,6 +275,14 @@ func TestProcesses(t *testing.T) {
 		storetest.Create(t, of, session.Session{ID: a.id})
 		list, ended = append(list, a), append(ended, testgo.Go(t, func() { a.run(stop) }))
 	}
+	dir := t.TempDir()
+	copying, end := context.WithCancel(t.Context())
+	copied := testgo.Go(t, func() {
+		f := archive.Follower{Link: conns, Prefix: "thinkd", Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		if err := f.Run(copying); err != nil {
+			t.Error(err)
+		}
+	})
 	const stream = "thinkd_LOG_0"
 	t.Logf("without a fault: 20 appends of 4 sessions in %v", progress(t, list, 20))
 
@@ -306,6 +317,15 @@ func TestProcesses(t *testing.T) {
 	}
 	p.startAll()
 	t.Logf("all were killed, and started: %v", progress(t, list, 20))
+
+	for i := range p.running {
+		p.signal(i, syscall.SIGTERM)
+		if err := p.running[i].Wait(); err != nil {
+			t.Errorf("server %d: %v", i+1, err)
+		}
+		p.start(i)
+		t.Logf("server %d was shut down, and started: %v", i+1, progress(t, list, 20))
+	}
 	close(stop)
 	for _, e := range ended {
 		<-e
@@ -313,6 +333,17 @@ func TestProcesses(t *testing.T) {
 	for _, a := range list {
 		a.check(other.For(session.Operator))
 	}
+	end()
+	<-copied
+	last, _, err := jet.LastSeq(t.Context(), conns, stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := archive.Verify(t.Context(), dir)
+	if err != nil || len(report.Broken) > 0 || report.Streams[0].Messages == 0 {
+		t.Fatalf("the second copy: %+v, %v", report, err)
+	}
+	t.Logf("the second copy ends at message %d of %d", report.Streams[0].Last, last)
 	for _, s := range []*jet.Store{s, other} {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -87,6 +87,7 @@ func (f *Follower) follow(ctx context.Context, stream string, logs bool) error {
 	if err := t.open(); err != nil {
 		return err
 	}
+	failing := false
 	for try := 0; ; try++ {
 		full, err := t.step(ctx, try)
 		switch {
@@ -94,9 +95,12 @@ func (f *Follower) follow(ctx context.Context, stream string, logs bool) error {
 			return t.flush(context.WithoutCancel(ctx))
 		case errors.Is(err, ErrLost), errors.Is(err, ErrDamaged):
 			return fmt.Errorf("stream %s: %w", stream, err)
-		case err != nil:
-			t.Log.Warn("A stream was not copied; it is tried again", "stream", stream, "error", err)
+		case err != nil && !failing:
+			t.Log.Warn("A stream cannot be copied; it is tried again each second", "stream", stream, "error", err)
+		case err == nil && failing:
+			t.Log.Info("A stream is copied again", "stream", stream)
 		}
+		failing = err != nil
 		if full && err == nil {
 			continue
 		}
