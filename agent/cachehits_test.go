@@ -164,6 +164,7 @@ func TestPromptCacheHits(t *testing.T) {
 		{seat{model: "kimi", level: provider.High}, true, false, false},
 		{seat{model: "qwen", level: provider.High}, true, false, false},
 		{seat{model: "anthropic/sim", level: provider.High}, true, false, true},
+		{seat{model: "bedrock/anthropic.claude-opus-4-8", level: provider.High, api: "converse"}, false, false, true},
 	} {
 		if !test.short && !*longErrands {
 			continue

@@ -142,6 +142,8 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range []struct{ name, model, body, says string }{
 		{"br-cachepoint-after-document", opus, `"messages":[{"role":"user","content":[{"text":"x"},{"document":{"format":"md","name":"a","source":{"bytes":"QQ=="}}},{"cachePoint":{"type":"default"}}]}]`, "messages.0.content.2.type: Field required"},
 		{"br-nothing-to-cache", opus, `"messages":[{"role":"user","content":[{"document":{"format":"pdf","name":"a","source":{"bytes":"QQ=="}}},{"cachePoint":{"type":"default"}}]}]`, "There is nothing available to cache"},
+		{"br-nova-mark-behind-result", "us.amazon.nova-2-lite-v1:0", tools + `"messages":[` + user + `,` + call + `,{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"x"}]}},{"cachePoint":{"type":"default"}}]}]`, "extraneous key [cachePoint] is not permitted"},
+		{"br-nova-mark-of-tools", "us.amazon.nova-2-lite-v1:0", strings.Replace(tools, `}]},`, `},{"cachePoint":{"type":"default"}}]},`, 1) + `"messages":[` + user + `]`, "#/toolConfig/tools/1: extraneous key [cachePoint] is not permitted"},
 		{"br-content-empty", opus, `"messages":[` + user + `,{"role":"assistant","content":[]}]`, "The content field in the Message object at messages.1 is empty"},
 		{"br-text-blank", opus, tools + `"messages":[` + user + `,{"role":"assistant","content":[{"text":""},{"toolUse":{"toolUseId":"a","name":"read","input":{}}}]}]`, "messages.1.content.0 is blank"},
 		{"br-on-demand-profile", "anthropic.claude-3-7-sonnet-20250219-v1:0", `"messages":[` + user + `]`, "with on-demand throughput isn’t supported"},
@@ -277,6 +279,37 @@ func TestRequest(t *testing.T) {
 	req.Model.ID = "qwen.qwen3-32b-v1:0"
 	if body := sent(t, req); body.Get("additionalModelRequestFields").Exists() || strings.Contains(body.Raw, "cachePoint") {
 		t.Errorf("a model that takes neither got %s", body.Raw)
+	}
+}
+
+// TestNovaCache makes a tool loop with Nova, which takes marks in the system prompt and behind the texts of messages. Nothing is refused, and
+// each call reads from the cache what stands before the results of tools.
+func TestNovaCache(t *testing.T) {
+	api, server := simulated(t)
+	req := provider.Request{Model: model("us.amazon.nova-2-lite-v1:0"), System: strings.Repeat("Be brief. ", 600), Tools: providertest.ReadTool,
+		Decision: mode(provider.ModeEffort, provider.Low, 0)}
+	prompt := provider.Text{Text: strings.Repeat("Read it. ", 600)}
+	req.Messages = []provider.Message{{Role: provider.User, Blocks: provider.Blocks{prompt}}}
+	for _, id := range []string{"a", "b", "c"} {
+		if reply := providertest.Check(t, api.Stream(t.Context(), &req)); reply.Err != nil {
+			t.Fatal(reply.Err)
+		}
+		req.Messages = append(req.Messages,
+			provider.Message{Role: provider.Assistant, Blocks: provider.Blocks{provider.ToolCall{ID: id, Name: "read", Input: json.RawMessage(`{"path":"x"}`)}}},
+			provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.ToolResult{CallID: id, Blocks: provider.Blocks{prompt}}}})
+	}
+	for _, r := range server.Refusals() {
+		t.Errorf("refused: %+v", r)
+	}
+	all := server.Requests()
+	first := all[0].Cached.Written
+	if first < 2000 || all[0].Cached.Read != 0 {
+		t.Errorf("the first request wrote %d tokens and read %d", first, all[0].Cached.Read)
+	}
+	for i, r := range all[1:] {
+		if r.Cached != (sim.CacheCount{Read: first}) {
+			t.Errorf("request %d: %+v, want %d read", i+1, r.Cached, first)
+		}
 	}
 }
 

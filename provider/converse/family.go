@@ -53,6 +53,9 @@ func (f family) signs() bool { return f == claude }
 // caches reports whether a family takes marks for its prompt cache (docs: prompt-caching).
 func (f family) caches() bool { return f == claude || f == nova }
 
+// marksResults reports whether a family takes a mark behind the result of a tool. Nova refuses the whole request for one, as users report.
+func (f family) marksResults() bool { return f == claude }
+
 // mixes reports whether a family takes a prompt and results of tools in one turn. Others refuse that.
 func (f family) mixes() bool { return f == claude }
 

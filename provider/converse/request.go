@@ -87,7 +87,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		tools.Choice = s.choice
 	}
 	own.fields, own.options, out.Limit = f, s, limits.MaxTokens
-	b := body{Messages: markLast(list, mark), Inference: limits.orNil(), Tools: tools, Output: s.format, Fields: raw(f), Tier: s.tier}
+	b := body{Messages: markLast(list, mark, h.family), Inference: limits.orNil(), Tools: tools, Output: s.format, Fields: raw(f), Tier: s.tier}
 	if !provider.Blank(req.System) {
 		b.System = []block{text(req.System)}
 		if mark != nil {
@@ -114,15 +114,20 @@ func (a *API) mark(req *provider.Request, by family) *cachePoint {
 // marked is how many of the user's messages carry a mark, as in Messages.
 const marked = 2
 
-// markLast marks the user's last messages behind a text or a result: a mark behind a document, or alone with one, is refused.
-func markLast(list []message, mark *cachePoint) []message {
+// markLast marks the user's last messages behind a text, or behind a result where the family takes that: a mark behind a document, or
+// alone with one, is refused. Nova's results stay without, so its marks are those of the last prompts.
+func markLast(list []message, mark *cachePoint, by family) []message {
 	left := marked
 	for i := len(list) - 1; i >= 0 && left > 0 && mark != nil; i-- {
 		if list[i].Role != provider.User {
 			continue
 		}
+		b, ok := list[i].Content[len(list[i].Content)-1].(block)
+		if ok && b.Result != nil && !by.marksResults() {
+			continue
+		}
 		left--
-		if b, ok := list[i].Content[len(list[i].Content)-1].(block); ok && (b.Text != nil || b.Result != nil) {
+		if ok && (b.Text != nil || b.Result != nil) {
 			list[i].Content = append(list[i].Content, block{Cache: mark})
 		}
 	}

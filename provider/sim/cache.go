@@ -81,7 +81,15 @@ const (
 
 // CountMarked counts a request by Anthropic's rules and updates the cache: prefixes are written at marks, and read at marks
 // or up to 20 blocks before them. Prefixes shorter than least, in tokens, are not cached.
-func (c *Cache) CountMarked(p Prefixes, least int) (n CacheCount) {
+func (c *Cache) CountMarked(p Prefixes, least int) CacheCount {
+	return c.countMarked(p, least, lookBehind)
+}
+
+// CountAtMarks counts a request by Amazon's rules for Nova and updates the cache: prefixes are written and read at marks, and nowhere
+// else. [docs: prompt-caching of Bedrock]
+func (c *Cache) CountAtMarks(p Prefixes, least int) CacheCount { return c.countMarked(p, least, 0) }
+
+func (c *Cache) countMarked(p Prefixes, least, behind int) (n CacheCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -91,7 +99,7 @@ func (c *Cache) CountMarked(p Prefixes, least int) (n CacheCount) {
 			continue
 		}
 		written = max(written, p[i].tokens)
-		for j := i; j >= max(0, i-lookBehind) && n.Read == 0; j-- {
+		for j := i; j >= max(0, i-behind) && n.Read == 0; j-- {
 			if c.has(p[j], now) {
 				n.Read = p[j].tokens
 				c.keep(p[j], now.Add(markedTTL))

@@ -39,6 +39,12 @@ func (ex *Exchange) CountMarked(p Prefixes, least int) CacheCount {
 	return ex.counted(p, ex.server.cache.CountMarked(p, least))
 }
 
+// CountAtMarks counts the request in the server's prompt cache by Amazon's rules for Nova: see [Cache.CountAtMarks]. The journal
+// keeps the result.
+func (ex *Exchange) CountAtMarks(p Prefixes, least int) CacheCount {
+	return ex.counted(p, ex.server.cache.CountAtMarks(p, least))
+}
+
 // CountAutomatic counts the request in the server's prompt cache by the rules of hosts without marks: see
 // [Cache.CountAutomatic]. The journal keeps the result.
 func (ex *Exchange) CountAutomatic(p Prefixes, least int) CacheCount {

@@ -128,8 +128,14 @@ func (r *reply) deltas() (n int) {
 	return n
 }
 
+// usage counts what the cache gave or took apart from the other input. [docs: prompt-caching]
 func (r *reply) usage() map[string]any {
-	return map[string]any{"inputTokens": r.call.tokens, "outputTokens": r.output, "totalTokens": r.call.tokens + r.output, "serverToolUsage": map[string]any{}}
+	all, cached := r.call.tokens, r.call.cached
+	u := map[string]any{"inputTokens": all - cached.Read - cached.Written, "outputTokens": r.output, "totalTokens": all + r.output, "serverToolUsage": map[string]any{}}
+	if r.call.model.caches {
+		u["cacheReadInputTokens"], u["cacheWriteInputTokens"] = cached.Read, cached.Written
+	}
+	return u
 }
 
 func (r *reply) sent() sim.Reply {

@@ -7,6 +7,7 @@ import (
 
 // call is a checked request for an answer. It has only what the answer needs.
 type call struct {
+	account   string
 	model     *model
 	sealer    sim.Sealer
 	maxTokens int
@@ -17,6 +18,8 @@ type call struct {
 	messages  []message
 	marks     int // cache points
 	tokens    int
+	prompt    sim.Prefixes
+	cached    sim.CacheCount
 	ask       sim.Ask
 }
 

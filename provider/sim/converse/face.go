@@ -58,13 +58,11 @@ func serve(ex *sim.Exchange) {
 		return
 	}
 	id, stream, _ := asked(ex.Request)
-	var account string
 	c, ok := sim.Check(ex, d, func(body []byte) (*call, error) {
 		caller, err := aws.Authenticate(ex, body, "bedrock")
 		if err != nil {
 			return nil, err
 		}
-		account = sim.Account(caller)
 		m, placed := modelBy(id)
 		switch {
 		case m == nil:
@@ -76,10 +74,13 @@ func serve(ex *sim.Exchange) {
 		if err != nil {
 			return nil, invalid("The request body is not valid JSON: %s", err)
 		}
-		c := &call{model: m, sealer: ex.Sealer()}
+		c := &call{account: sim.Account(caller), model: m, sealer: ex.Sealer()}
 		return c, c.read(v)
 	})
 	if ok {
-		ex.Answer(d, sim.Generation{Ask: &c.ask, Account: account, Stream: stream, Reply: func(a sim.Answer) sim.Reply { return c.reply(a).sent() }})
+		ex.Answer(d, sim.Generation{Ask: &c.ask, Account: c.account, Stream: stream, Reply: func(a sim.Answer) sim.Reply {
+			c.count(ex)
+			return c.reply(a).sent()
+		}})
 	}
 }

@@ -185,6 +185,9 @@ func (c *call) readTools(v any) error {
 	for i, v := range f.List("tools") {
 		t, _ := v.(map[string]any)
 		if t["cachePoint"] != nil {
+			if c.model.control != claude {
+				return unmarkable(fmt.Sprintf("toolConfig/tools/%d", i))
+			}
 			c.marks++
 			continue
 		}
@@ -418,6 +421,12 @@ func (c *call) readReasoning(path string, v any) error {
 	return nil
 }
 
+// unmarkable refuses a mark where Nova takes none: among tools, and behind a block of a message that is no text.
+// [danny-avila/LibreChat#13838, NousResearch/hermes-agent#97289; users' reports on results]
+func unmarkable(path string) error {
+	return invalid("Malformed input request: #/%s: extraneous key [cachePoint] is not permitted, please reformat your input and try again.", path)
+}
+
 func (c *call) checkMarks(m message, names map[string]bool) error {
 	said := false
 	for i, b := range m.blocks {
@@ -435,6 +444,9 @@ func (c *call) checkMarks(m message, names map[string]bool) error {
 		before := map[string]any{}
 		if i > 0 {
 			before, _ = m.blocks[i-1]["document"].(map[string]any)
+		}
+		if i > 0 && c.model.control != claude && m.blocks[i-1]["text"] == nil {
+			return unmarkable(strings.ReplaceAll(fmt.Sprintf("%s.content.%d", m.path, i), ".", "/"))
 		}
 		switch {
 		case i == 0 || !said:
@@ -505,6 +517,7 @@ func (c *call) checkLast(m message) error {
 func (c *call) finish(v any) error {
 	body := strict.AppendCanonical(nil, v)
 	c.tokens = sim.Tokens(string(body))
+	c.prompt = c.prefixes(v)
 	c.ask.Seed, c.ask.Tools = strict.Digest{}.With(body), c.tools
 	c.ask.ThinkingWords = 0
 	if c.thinks {
