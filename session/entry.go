@@ -69,39 +69,33 @@ func (e Entry) MarshalJSON() ([]byte, error) { return e.encode() }
 
 // encode is put together by hand: encoding/json walks what a MarshalJSON gave once more, and would walk the text of a
 // block once for the block, for the body and for the entry.
-func (e Entry) encode() ([]byte, error) {
+func (e Entry) encode() (out []byte, err error) {
 	if e.Body == nil {
 		return nil, fmt.Errorf("entry without a body")
 	}
-	var body []byte
-	var err error
+	if out, err = ownjson.Append(nil, wireEntry{Seq: e.Seq, Time: e.Time, Turn: e.Turn, Kind: e.Body.kind()}); err != nil {
+		return nil, err
+	}
+	out = openMember(out, "body")
 	if sealed, ok := e.Body.(Sealed); ok {
-		body, err = sealed.encode()
+		out, err = sealed.encode(out)
 	} else {
-		body, err = json.Marshal(e.Body)
+		out, err = ownjson.Append(out, e.Body)
 	}
 	if err != nil {
 		return nil, err
 	}
-	head, err := json.Marshal(wireEntry{Seq: e.Seq, Time: e.Time, Turn: e.Turn, Kind: e.Body.kind()})
-	if err != nil {
-		return nil, err
-	}
-	return member(head, "body", body), nil
+	return append(out, '}'), nil
 }
 
-// member puts one more member behind those of an object.
-func member(object []byte, name string, value []byte) []byte {
-	out := make([]byte, 0, len(object)+len(name)+len(value)+len(`,"":}`))
-	out = append(out, object[:len(object)-1]...)
-	out = append(out, `,"`...)
+// openMember begins one more member behind those of an object, which is open then.
+func openMember(object []byte, name string) []byte {
+	out := append(object[:len(object)-1], `,"`...)
 	out = append(out, name...)
-	out = append(out, `":`...)
-	out = append(out, value...)
-	return append(out, '}')
+	return append(out, `":`...)
 }
 
-// An entry and a sealed block are objects whose last member is long, and whose others are short. As [member] writes them, opening reads the
+// An entry and a sealed block are objects whose last member is long, and whose others are short. As [openMember] writes them, opening reads the
 // others, so that encoding/json walks the long one once for itself, and not once more for each object around it. Of another layout, the
 // whole is read.
 type opening struct {
@@ -236,18 +230,18 @@ type wireSealed struct {
 }
 
 // MarshalJSON writes the block with its state.
-func (s Sealed) MarshalJSON() ([]byte, error) { return s.encode() }
+func (s Sealed) MarshalJSON() ([]byte, error) { return s.encode(nil) }
 
-func (s Sealed) encode() ([]byte, error) {
-	block, err := provider.MarshalBlock(s.Block)
+// encode appends the block with its state.
+func (s Sealed) encode(out []byte) ([]byte, error) {
+	out, err := ownjson.Append(out, wireSealed{Message: s.Message, Number: s.Number})
 	if err != nil {
 		return nil, err
 	}
-	head, err := json.Marshal(wireSealed{Message: s.Message, Number: s.Number})
-	if err != nil {
+	if out, err = provider.AppendBlock(openMember(out, "block"), s.Block); err != nil {
 		return nil, err
 	}
-	return member(head, "block", block), nil
+	return append(out, '}'), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.

@@ -78,11 +78,14 @@ func TestEntryRoundTrip(t *testing.T) {
 			continue
 		}
 		want := session.Entry{Seq: 1<<63 + 1, Time: -5, Turn: storetest.TurnA, Body: body}
-		data, err := json.Marshal(want)
-		if err != nil {
+		var b bytes.Buffer
+		plain := json.NewEncoder(&b)
+		plain.SetEscapeHTML(false)
+		if err := plain.Encode(want); err != nil {
 			t.Errorf("%s: %v", kind, err)
 			continue
 		}
+		data := bytes.TrimSpace(b.Bytes())
 		kept, err := want.MarshalJSON()
 		if err != nil || string(kept) != string(data) { // what encoding/json makes of it is valid and compact
 			t.Errorf("%s is kept as %s (%v), want %s", kind, kept, err, data)
