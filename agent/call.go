@@ -53,6 +53,7 @@ func (s *state) startCall() {
 	c := &call{steps: relay.NewSteps(), stop: stop, begun: now, content: now}
 	r.call = c
 	req.Sent = func(o provider.Outline) { c.sent.Store(&o) }
+	req.Joins = true
 	pass, cfg, tool := r.pass, s.cfg, ""
 	if r.options.Form == provider.OutputTool {
 		tool = structured.Name(s.conversation().offered(r.model))

@@ -66,10 +66,17 @@ type Request struct {
 	// adapter that is no Outliner does not call it.
 	Sent func(Outline) `json:"-"`
 
+	// Joins says that growth of one block which arrives together may come as one Delta of up to JoinMost bytes.
+	Joins bool `json:"-"`
+
 	// Options are what [OptionDecision] let through: an adapter sends them as they are. Where MaxOutput is 0, the limit is what the
 	// adapter's API and the row suggest. An empty Cache is as the provider's configuration has it.
 	Options Options
 }
+
+// JoinMost is how long a Delta may be that was made of several, in bytes. It is a few lines: whoever counts what comes, for a limit, is
+// late by no more than that.
+const JoinMost = 256
 
 // MostOutput is the largest number of tokens for an answer that a request asks for, in addition to a budget for thinking. It is enough for
 // a large file in one call.

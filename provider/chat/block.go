@@ -49,7 +49,7 @@ func (r *reply) show(p *part, text string) error {
 	if err := r.announce(p); err != nil {
 		return err
 	}
-	return r.Emit(provider.Delta{Index: p.number, Text: text})
+	return r.Delta(p.number, text)
 }
 
 // thinkingKind says what the text is: hosts pass on summaries where details say so, and the thinking itself elsewhere.

@@ -101,7 +101,7 @@ func (r *reply) showCall(c *toolCall, grown string) error {
 		return r.Alive()
 	}
 	grown, c.waiting, c.shown = c.waiting, "", true
-	return r.Emit(provider.Delta{Index: c.number, Text: grown})
+	return r.Delta(c.number, grown)
 }
 
 func (r *reply) beginCall(c *toolCall) error {

@@ -32,6 +32,7 @@ type Answer struct {
 	shown  bool      // an event was emitted since the body was last read
 	last   time.Time // of the last event before that
 	sent   func() provider.Outline
+	grown  growing
 
 	// Whole says that the answer came as one JSON value. Then it says nothing about durations.
 	Whole bool
@@ -42,9 +43,63 @@ type Answer struct {
 // ErrLeft says that the loop over the events was left. An adapter returns it and emits nothing more.
 var ErrLeft = errors.New("the loop was left")
 
+// growing is growth of a block that was not emitted yet.
+type growing struct {
+	index int
+	first string
+	more  []byte // first and what followed it; empty: nothing did
+	size  int    // 0: there is nothing
+}
+
+// Delta emits growth of a block. If the request says so, growth that came in one read is joined: each piece alone would cost several
+// times as much on its way as the reading. It is emitted before the next read and before any other event, so nothing waits for more.
+// The error is that of Emit.
+func (a *Answer) Delta(index int, text string) error {
+	if !a.req.Joins {
+		return a.Emit(provider.Delta{Index: index, Text: text})
+	}
+	a.shown = true
+	g := &a.grown
+	if g.size > 0 && (g.index != index || g.size+len(text) > provider.JoinMost) {
+		if err := a.flush(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case g.size == 0:
+		g.index, g.first = index, text
+	case len(g.more) == 0:
+		g.more = append(append(g.more, g.first...), text...)
+	default:
+		g.more = append(g.more, text...)
+	}
+	g.size += len(text)
+	return nil
+}
+
+// flush emits the growth that was not emitted yet. The error is ErrLeft.
+func (a *Answer) flush() error {
+	g := &a.grown
+	if g.size == 0 {
+		return nil
+	}
+	text := g.first
+	if len(g.more) > 0 {
+		text = string(g.more)
+	}
+	g.first, g.more, g.size = "", g.more[:0], 0
+	if !a.yield(provider.Delta{Index: g.index, Text: text}, nil) {
+		return ErrLeft
+	}
+	return nil
+}
+
 // Emit yields an event. If the error is not nil, the adapter returns it: it is ErrLeft, or the error that takes the place
 // of a Stop without any block if the conversation filled the model's window.
 func (a *Answer) Emit(ev provider.Event) error {
+	if err := a.flush(); err != nil {
+		return err
+	}
 	a.shown = true
 	switch ev := ev.(type) {
 	case provider.Begin:
@@ -184,6 +239,9 @@ type timed struct {
 }
 
 func (r *timed) Read(p []byte) (int, error) {
+	if err := r.a.flush(); err != nil {
+		return 0, err
+	}
 	if r.a.shown {
 		r.a.shown, r.a.last = false, time.Now()
 	}

@@ -96,7 +96,7 @@ func (s *Parts) show(p *Part, text string) error {
 	if err := s.Begin(p); err != nil {
 		return err
 	}
-	return s.answer.Emit(provider.Delta{Index: p.number, Text: text})
+	return s.answer.Delta(p.number, text)
 }
 
 // End ends a part with the block that finish makes of it. Nil, without an error, is no block: then nothing was announced.

@@ -185,6 +185,9 @@ func (a *Answer) take(ctx context.Context, call *Call) error {
 	var reply Reply
 	for {
 		err := a.request(ctx, call, &reply)
+		if left := a.flush(); left != nil {
+			return left
+		}
 		next, more := reply.(Continuer)
 		if !more {
 			return err
@@ -264,6 +267,8 @@ func (a *Answer) events(ctx context.Context, r Reply, list iter.Seq2[sse.Event, 
 	for ev, err := range list {
 		failed, own := errors.AsType[*Failed](err)
 		switch {
+		case errors.Is(err, ErrLeft): // while growth was emitted before a read
+			return ErrLeft
 		case own:
 			return a.Refusal(failed.Status, failed.Body)
 		case errors.Is(err, sse.ErrTooLong):

@@ -22,6 +22,7 @@ import (
 type scripted struct {
 	*exchange.Answer
 	event func(a *exchange.Answer) error
+	text  func(a *exchange.Answer, data string) error // instead of event, if it is not nil
 	over  bool
 	ended bool // event has emitted the Stop
 }
@@ -36,6 +37,9 @@ func (s *scripted) Refine(*provider.Error) {}
 func (s *scripted) Event(_ string, data []byte) error {
 	if string(data) == "done" {
 		return exchange.ErrDone
+	}
+	if s.text != nil {
+		return s.text(s.Answer, string(data))
 	}
 	return s.event(s.Answer)
 }
@@ -149,4 +153,80 @@ func TestAliveOnceASecond(t *testing.T) {
 			t.Errorf("%d times in three seconds", reply.Alives)
 		}
 	})
+}
+
+// arriving is an answer whose reads return what is in the list, and then the error.
+type arriving struct {
+	list []string
+	err  error
+}
+
+func (a *arriving) Read(p []byte) (int, error) {
+	if len(a.list) == 0 {
+		return 0, a.err
+	}
+	n := copy(p, a.list[0])
+	if a.list[0] = a.list[0][n:]; a.list[0] == "" {
+		a.list = a.list[1:]
+	}
+	return n, nil
+}
+
+// TestJoins reads growth that arrives in several ways. What comes in one read is one Delta if the request allows it, and all of it comes
+// before what follows, an error included.
+func TestJoins(t *testing.T) {
+	event := func(text string) string { return "data: " + text + "\n\n" }
+	many := strings.Repeat(event("ten bytes."), 40)
+	for _, tt := range []struct {
+		name  string
+		joins bool
+		reads []string
+		want  string // deltas, and how it ended
+	}{
+		{"one read", true, []string{event("a") + event("b") + event("c") + event("done")}, "abc|stop"},
+		{"not allowed", false, []string{event("a") + event("b") + event("done")}, "a|b|stop"},
+		{"two reads", true, []string{event("a") + event("b"), event("c") + event("done")}, "ab|c|stop"},
+		{"cut inside", true, []string{event("a") + "data: b", "c\n\n" + event("d"), event("done")}, "a|bcd|stop"},
+		{"another block", true, []string{event("a") + event("B") + event("b") + event("done")}, "a|B|b|stop"},
+		{"an error", true, []string{event("a") + event("b")}, "ab|error"},
+		{"long", true, []string{event("a"), many + event("done")}, "a|" + strings.Repeat("ten bytes.", 25) + "|" + strings.Repeat("ten bytes.", 15) + "|stop"},
+	} {
+		s := &scripted{}
+		s.text = func(a *exchange.Answer, text string) error {
+			index := 0
+			if text == "B" {
+				index = 1
+			}
+			return a.Delta(index, text)
+		}
+		var got []string
+		for ev, err := range stream(t.Context(), &provider.Request{Joins: tt.joins}, &arriving{tt.reads, io.EOF}, s) {
+			switch ev := ev.(type) {
+			case provider.Delta:
+				got = append(got, ev.Text)
+			case provider.Stop:
+				got = append(got, "stop")
+			}
+			if err != nil {
+				got = append(got, "error")
+			}
+		}
+		if list := strings.Join(got, "|"); list != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, list, tt.want)
+		}
+	}
+}
+
+// TestJoinsLeft leaves the loop at growth that is emitted before a read.
+func TestJoinsLeft(t *testing.T) {
+	s := &scripted{text: func(a *exchange.Answer, text string) error { return a.Delta(0, text) }}
+	body := &arriving{[]string{"data: a\n\n", "data: b\n\n", "data: done\n\n"}, io.EOF}
+	for ev := range stream(t.Context(), &provider.Request{Joins: true}, body, s) {
+		if _, ok := ev.(provider.Delta); ok {
+			break
+		}
+	}
+	if len(body.list) != 2 {
+		t.Errorf("%d reads are left, want 2", len(body.list))
+	}
 }

@@ -93,7 +93,7 @@ func (r *reply) show(text string) error {
 			return err
 		}
 	}
-	return r.Emit(provider.Delta{Index: r.run.number, Text: text})
+	return r.Delta(r.run.number, text)
 }
 
 // number is that of a new block.
@@ -163,7 +163,7 @@ func (r *reply) block(shell, b provider.Block, text string) error {
 		return err
 	}
 	if text != "" {
-		if err := r.Emit(provider.Delta{Index: n, Text: text}); err != nil {
+		if err := r.Delta(n, text); err != nil {
 			return err
 		}
 	}

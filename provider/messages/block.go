@@ -51,7 +51,7 @@ func (r *reply) show(p *part, text string) error {
 	if err := r.tell(p); err != nil {
 		return err
 	}
-	return r.Emit(provider.Delta{Index: p.number, Text: text})
+	return r.Delta(p.number, text)
 }
 
 // tell begins a block, once.

@@ -266,7 +266,7 @@ func (r *reply) grow(kind provider.BlockKind, text string) error {
 		}
 	}
 	r.open.text.WriteString(text)
-	return r.Emit(provider.Delta{Index: r.open.number, Text: text})
+	return r.Delta(r.open.number, text)
 }
 
 // seal ends the open block. mark says of a text that it was thinking ("leaked"), of thinking that it was the answer
@@ -338,7 +338,7 @@ func (r *reply) toolCall(c gjson.Result) error {
 		return err
 	}
 	if text != "" {
-		if err := r.Emit(provider.Delta{Index: n, Text: text}); err != nil {
+		if err := r.Delta(n, text); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func (r *reply) show(it *item, p *shown, text string) error {
 	if err := r.tell(it, p); err != nil {
 		return err
 	}
-	return r.Emit(provider.Delta{Index: p.number, Text: text})
+	return r.Delta(p.number, text)
 }
 
 // tell begins a block, once.
