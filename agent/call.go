@@ -54,12 +54,15 @@ func (s *state) startCall() {
 	r.call = c
 	req.Sent = func(o provider.Outline) { c.sent.Store(&o) }
 	req.Joins = true
+	req.Pace = func() time.Duration { return pace(s.viewers.Load(), s.cfg.crowd.Load()) }
 	pass, cfg, tool := r.pass, s.cfg, ""
 	if r.options.Form == provider.OutputTool {
 		tool = structured.Name(s.conversation().offered(r.model))
 	}
 	r.log.Debug("model call", "model", r.model.Ref(), "call", r.calls, "again", r.again, "reasoning", r.decision)
 	s.calls.Go(func() {
+		cfg.crowd.Add(1)
+		defer cfg.crowd.Add(-1)
 		defer c.steps.Close()
 		defer func() {
 			if p := recover(); p != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/thinkd/thinkd/agent/budget"
@@ -178,6 +179,7 @@ type Config struct {
 	stored *stored.Meter  // nil: nothing is counted
 	queued *queue.Total   // by the group's sessions; nil: there is no group
 	loaded *loaded.Models // by the group's sessions; nil: there is no group
+	crowd  *atomic.Int32  // model calls of the group that run
 	parks  *park.Yard     // the group's parked turns
 	lists  *watch.Hub     // of those who watch the group's sessions; nil: there is no group
 	gate   *gate.Gate     // the group's, which every model call passes

@@ -54,7 +54,7 @@ type loading struct {
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
-	cfg.parks, cfg.lists = park.NewYard(cfg.Jitter), watch.NewHub(cfg.Guests)
+	cfg.parks, cfg.lists, cfg.crowd = park.NewYard(cfg.Jitter), watch.NewHub(cfg.Guests), new(atomic.Int32)
 	cfg.gate, cfg.scaler = gate.New(cfg.Limits.Spending, gate.Quotas{Of: cfg.Quota, Used: cfg.usedBy}, cfg.Now), new(media.Scaler)
 	cfg.stored = stored.New(cfg.Store, cfg.Stored)
 	if err := cfg.recover(ctx); err != nil {

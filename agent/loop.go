@@ -52,6 +52,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	close(always)
 	for s.ended == nil {
 		s.noteStatus()
+		s.viewers.Store(int32(s.feed.Subscribers()))
 		if s.run == nil || s.parked() {
 			s.feed.Forget()
 		}

@@ -41,10 +41,13 @@ type state struct {
 	moves   session.Movable // owned, if several nodes share the store; nil: they do not
 	departs bool            // the session is to move to another node: it starts nothing more
 
-	live  atomic.Value // Live: see noteStatus
-	busy  atomic.Bool  // a turn works, for a Group to see
-	size  atomic.Int64 // see measure
-	run   *turn        // nil between turns
+	live atomic.Value // Live: see noteStatus
+	busy atomic.Bool  // a turn works, for a Group to see
+	size atomic.Int64 // see measure
+
+	viewers atomic.Int32 // subscribers, for the goroutine of a call: see pace
+
+	run   *turn // nil between turns
 	queue *queue.Queue
 	calls sync.WaitGroup // goroutines of model calls
 

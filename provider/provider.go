@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
+	"time"
 )
 
 // Provider is a model API at one address with one key. It is safe for concurrent use.
@@ -68,6 +69,9 @@ type Request struct {
 
 	// Joins says that growth of one block which arrives together may come as one Delta of up to JoinMost bytes.
 	Joins bool `json:"-"`
+
+	// Pace returns how long what a vendor sends may collect before it is read on, on the goroutine of the call; nil: not at all.
+	Pace func() time.Duration `json:"-"`
 
 	// Options are what [OptionDecision] let through: an adapter sends them as they are. Where MaxOutput is 0, the limit is what the
 	// adapter's API and the row suggest. An empty Cache is as the provider's configuration has it.

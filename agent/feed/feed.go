@@ -71,6 +71,9 @@ func (f *Feed) Add(sub *Subscription) {
 // Subscribed reports whether there are subscriptions. Closed ones count until the next update or Prune.
 func (f *Feed) Subscribed() bool { return len(f.subs) > 0 }
 
+// Subscribers is how many there are.
+func (f *Feed) Subscribers() int { return len(f.subs) }
+
 // CanConfirm reports whether there is a subscriber that can ask a person.
 func (f *Feed) CanConfirm() bool {
 	return slices.ContainsFunc(f.subs, func(sub *Subscription) bool { return sub.confirms.Load() && !sub.over() })

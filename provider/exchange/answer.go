@@ -232,11 +232,16 @@ func (a *Answer) Refusal(status int, body []byte) *provider.Error {
 }
 
 // timed is a body that makes a look at the clock before each read. All that was emitted since the previous read was emitted by
-// then, because only reading takes time. So a read that brings a hundred events costs one look.
+// then, because only reading takes time. So a read that brings a hundred events costs one look. It also keeps the pace of the request.
 type timed struct {
 	io.ReadCloser
-	a *Answer
+	a    *Answer
+	ctx  context.Context
+	much bool // the previous read brought so much that the next one is not to wait; also before the first
 }
+
+// enough is how many bytes a read brings from a vendor that is faster than any pace: a dozen events.
+const enough = 2 << 10
 
 func (r *timed) Read(p []byte) (int, error) {
 	if err := r.a.flush(); err != nil {
@@ -245,5 +250,27 @@ func (r *timed) Read(p []byte) (int, error) {
 	if r.a.shown {
 		r.a.shown, r.a.last = false, time.Now()
 	}
-	return r.ReadCloser.Read(p)
+	if !r.much {
+		r.collect()
+	}
+	n, err := r.ReadCloser.Read(p)
+	r.much = n >= enough || n == len(p)
+	return n, err
+}
+
+// collect waits for as long as the pace of the request says, so that the next read brings several events.
+func (r *timed) collect() {
+	if r.a.req.Pace == nil {
+		return
+	}
+	wait := r.a.req.Pace()
+	if wait <= 0 {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.ctx.Done():
+	}
 }

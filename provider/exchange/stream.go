@@ -226,7 +226,7 @@ func (a *Answer) request(ctx context.Context, call *Call, reply *Reply) error {
 	if *reply == nil {
 		*reply = call.Reply(a)
 	}
-	resp.Body = &timed{resp.Body, a}
+	resp.Body = &timed{ReadCloser: resp.Body, a: a, ctx: ctx, much: true}
 	if lines, ok := (*reply).(LineReply); ok {
 		form, body, err := a.caller.Form(ctx, resp, "application/x-ndjson", a.Alive)
 		if err != nil {

@@ -155,6 +155,81 @@ func TestAliveOnceASecond(t *testing.T) {
 	})
 }
 
+// steady is an answer with an event each 10 ms. A read returns all that are due, and waits for the first.
+type steady struct {
+	began       time.Time
+	sent, reads int
+}
+
+func (s *steady) due() time.Duration { return 10 * time.Millisecond * time.Duration(s.sent) }
+
+func (s *steady) Read(p []byte) (n int, err error) {
+	time.Sleep(s.due() - time.Since(s.began))
+	for s.reads++; time.Since(s.began) >= s.due() && s.sent <= 100; s.sent++ {
+		event := "data: {}\n\n"
+		if s.sent == 100 {
+			event = "data: done\n\n"
+		}
+		n += copy(p[n:], event)
+	}
+	return n, nil
+}
+
+// TestPace reads an answer at the pace of its request: what arrives meanwhile comes in one read. The first event is not late.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			pace        time.Duration
+			least, most int // reads
+		}{{0, 101, 101}, {50 * time.Millisecond, 17, 22}} {
+			body := &steady{began: time.Now()}
+			var came []time.Duration
+			s := &scripted{event: func(a *exchange.Answer) error {
+				came = append(came, time.Since(body.began))
+				return a.Alive()
+			}}
+			req := &provider.Request{Pace: func() time.Duration { return tt.pace }}
+			if reply := providertest.Check(t, stream(t.Context(), req, body, s)); reply.Err != nil {
+				t.Fatal(reply.Err)
+			}
+			if len(came) != 100 || body.reads < tt.least || body.reads > tt.most || came[0] != 0 {
+				t.Errorf("pace %v: %d events in %d reads, the first after %v", tt.pace, len(came), body.reads, came[0])
+			}
+		}
+	})
+}
+
+// TestPaceOfFastAnswers has an answer that is faster than any pace: nothing waits.
+func TestPaceOfFastAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		body := strings.NewReader(strings.Repeat("data: {}\n\n", 100_000) + "data: done\n\n")
+		req := &provider.Request{Pace: func() time.Duration { return time.Hour }}
+		s := &scripted{event: func(a *exchange.Answer) error { return a.Alive() }}
+		if reply := providertest.Check(t, stream(t.Context(), req, body, s)); reply.Err != nil {
+			t.Fatal(reply.Err)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// TestPaceEnds ends a call while it waits.
+func TestPaceEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		req := &provider.Request{Pace: func() time.Duration { return time.Hour }}
+		s := &scripted{event: func(a *exchange.Answer) error { return a.Alive() }}
+		reply := providertest.Check(t, stream(ctx, req, io.MultiReader(strings.NewReader("data: {}\n\n"), failing{context.DeadlineExceeded}), s))
+		if took := time.Since(began); took != time.Second || !errors.Is(reply.Err, context.DeadlineExceeded) {
+			t.Errorf("after %v: %v", took, reply.Err)
+		}
+	})
+}
+
 // arriving is an answer whose reads return what is in the list, and then the error.
 type arriving struct {
 	list []string
