@@ -69,6 +69,9 @@ func (h *host) run(ctx context.Context) error {
 	h.log.Info("daemon", "version", h.version, "pid", os.Getpid(), "socket", h.socket.path)
 	var accepting sync.WaitGroup
 	accepting.Go(h.accept) // ends when the socket is closed
+	if h.getenv("GOGC") == "" {
+		keepSpare(nil)
+	}
 	why, err := h.wait(ctx)
 	h.drain(why)
 	h.log.Info("daemon ends", "because", why, "err", err)

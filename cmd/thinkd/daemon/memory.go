@@ -31,3 +31,42 @@ func held() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapSys - m.HeapReleased
 }
+
+// spare is how much garbage the heap may have before Go collects it, in bytes, unless more is in use. Without a rule of ours, Go collects
+// as soon as there is as much garbage as there is in use: a few MiB in a daemon that streams, which then spends a tenth of its time on
+// collections.
+const spare = 16 << 20
+
+// collector adapts Go's share of garbage to what is in use, after each collection.
+type collector struct {
+	percent int           // in effect; see [debug.SetGCPercent]
+	done    chan struct{} // gets a token after each change, if it has room; nil: nobody waits
+}
+
+// keepSpare has garbage collected by the rule of spare from now on.
+func keepSpare(done chan struct{}) {
+	c := &collector{100, done}
+	c.adapt()
+}
+
+// adapt sets the share, and runs again after the next collection: it is the cleanup of an object to which nothing refers.
+func (c *collector) adapt() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	next := percent(m.NextGC * 100 / uint64(100+c.percent))
+	if next != c.percent {
+		c.percent = next
+		debug.SetGCPercent(next)
+	}
+	runtime.AddCleanup(new([16]*byte), (*collector).adapt, c)
+	select {
+	case c.done <- struct{}{}:
+	default:
+	}
+}
+
+// least is the smallest heap for which Go computes a limit.
+const least = 4 << 20
+
+// percent is how much garbage may come to a heap, as a share of what is in use.
+func percent(inUse uint64) int { return int(max(100, spare*100/max(inUse, least))) }
