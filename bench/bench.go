@@ -14,7 +14,10 @@ import (
 type scale struct {
 	deltas, thoughts int // of a flow
 	paced            int // deltas whose latency is measured
-	stored           int // sessions
+	stored, attached int // sessions
+	long             int // messages of a long session
+	thought          int // bytes of a long thought
+	viewers          int // of one session
 
 	crowd                int           // sessions
 	crowdWarm, crowdLong time.Duration // before and during the measurement
@@ -26,9 +29,9 @@ type scale struct {
 }
 
 var (
-	whole = scale{deltas: 200_000, thoughts: 20, paced: 1000, stored: 10_000, crowd: 2000, crowdWarm: 4 * time.Second, crowdLong: 6 * time.Second,
+	whole = scale{deltas: 200_000, thoughts: 20, paced: 1000, stored: 100_000, attached: 10_000, long: 10_000, thought: 10_000_000, viewers: 1000, crowd: 2000, crowdWarm: 4 * time.Second, crowdLong: 6 * time.Second,
 		crash: 3 * time.Second, rest: 2500 * time.Millisecond, growAgain: 3}
-	small = scale{deltas: 2000, thoughts: 2, paced: 30, stored: 100, crowd: 20, crowdWarm: time.Second / 2, crowdLong: time.Second / 2,
+	small = scale{deltas: 2000, thoughts: 2, paced: 30, stored: 300, attached: 100, long: 40, thought: 17_000, viewers: 3, crowd: 20, crowdWarm: time.Second / 2, crowdLong: time.Second / 2,
 		crash: time.Second / 2, growAgain: 1, growMost: 10}
 )
 
@@ -49,14 +52,19 @@ type bench struct {
 	missing  []string       // why cells of peers are empty
 
 	template *conversation // for stores with many sessions; nil: not recorded yet
-	full     string        // the directory of the group stored
-	fullIDs  []session.ID
+	full     map[int]full  // of the group stored, by the number of sessions
 }
 
 // conversation is a session with one turn, as a daemon stored it. Stores with many sessions consist of copies of it.
 type conversation struct {
 	record  session.Session
 	entries []session.Entry
+}
+
+// full is a data directory with many sessions.
+type full struct {
+	dir string
+	ids []session.ID
 }
 
 // progress prints what was measured, for people who wait.

@@ -30,8 +30,8 @@ func TestSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range []string{"start to first answer, daemon running", "start to first delta, daemon to be started", "latency at 100 deltas/s, p99",
-		"deltas/s, one session", "deltas/s, 64 sessions", "memory, 64 sessions", "memory, 100 stored sessions", "memory, 100 attached sessions",
-		"20 sessions at 50 deltas/s", "thinking lost by kill -9", "CPU per delta,", "| messages | responses | chat | gemini | ollama |"} {
+		"deltas/s, one session", "deltas/s, 64 sessions", "memory, 64 sessions", "memory, 300 stored sessions", "memory, 100 stored sessions", "memory, 100 attached sessions",
+		"20 sessions at 50 deltas/s", "40 messages: attach, not loaded", "a thought of 17,000 bytes: memory", "3 viewers: writes of a delta", "memory, one session, after a turn", "thinking lost by kill -9", "CPU per delta,", "| messages | responses | chat | gemini | ollama |"} {
 		if !strings.Contains(out.String(), row) {
 			t.Errorf("the tables have nothing of %q", row)
 		}
@@ -197,12 +197,17 @@ func TestTable(t *testing.T) {
 		b.add("time", "ms", goal{ratio: 3}, "one", v*3)
 		b.add("time", "ms", goal{ratio: 3}, "other", v*3.1)
 	}
+	b.add("tail", "ms", goal{ratio: 1, of: "other"}, "one", 3)
+	b.add("tail", "ms", goal{ratio: 1, of: "other"}, "other", 2)
+	b.add("alone", "ms", goal{ratio: 1, of: "missing"}, "one", 3)
 	b.add("memory", "MiB", goal{most: 25}, "one", 25)
 	b.add("speed", "1/s", goal{ofBest: 1.5, higher: true}, "one", 200_000)
 	b.add("speed", "1/s", goal{ofBest: 1.5, higher: true}, "other", 100_000)
 	want := `| | floor | one | other | goal | |
 |---|---:|---:|---:|---|---|
 | time, ms | 10 | 30 | 31 | ≤ 3x floor | 3.00x met, 3.10x **missed** |
+| tail, ms | | 3 | 2 | ≤ 1x other | 1.50x **missed**, 1.00x met |
+| alone, ms | | 3 | | ≤ 1x missing |  |
 | memory, MiB | | 25 | | ≤ 25 | met |
 | speed, 1/s | | 200,000 | 100,000 | ≤ 1.5x the best | 1.00x met, 2.00x **missed** |
 `

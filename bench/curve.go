@@ -30,6 +30,14 @@ func (g *growth) add(name, unit string, size int, value float64) {
 	g.curves = append(g.curves, &curve{name, unit, []float64{float64(size)}, []float64{value}})
 }
 
+// recorder takes in a figure.
+type recorder func(name, unit string, value float64)
+
+// at records costs at one size.
+func (g *growth) at(size int) recorder {
+	return func(name, unit string, value float64) { g.add(name, unit, size, value) }
+}
+
 // medians returns one value for each size.
 func (c *curve) medians() (x, y []float64) {
 	for i, size := range c.x {

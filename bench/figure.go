@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -31,6 +32,7 @@ type row struct {
 type goal struct {
 	ratio  float64 // the largest multiple of the first column's figure
 	than   string  // a row: ratio is then a multiple of its figure in the same column
+	of     string  // a column: ratio is then a multiple of its figure, if it was measured
 	share  float64 // the smallest share of the first column's figure
 	most   float64 // the largest figure, in the unit of the row
 	least  float64 // the smallest figure
@@ -71,8 +73,8 @@ func quantile(values []float64, q float64) float64 {
 // verdict compares a column's figure with the goal: what it is as a ratio, where the goal is one, and whether it is met.
 func (t *table) verdict(r *row, column string) (text string, met bool) {
 	value, _ := r.median(column)
-	base, _ := r.median(t.columns[0].name)
 	g := r.goal
+	base, _ := r.median(cmp.Or(g.of, t.columns[0].name))
 	if i := slices.IndexFunc(t.rows, func(r *row) bool { return r.name == g.than }); i >= 0 {
 		base, _ = t.rows[i].median(column)
 	}
@@ -111,6 +113,8 @@ func (g goal) String() string {
 	switch {
 	case g.than != "":
 		return fmt.Sprintf("≤ %gx %s", g.ratio, g.than)
+	case g.of != "":
+		return fmt.Sprintf("≤ %gx %s", g.ratio, g.of)
 	case g.ratio > 0:
 		return fmt.Sprintf("≤ %gx floor", g.ratio)
 	case g.share > 0:
@@ -143,7 +147,7 @@ func (t *table) markdown() string {
 				continue
 			}
 			fmt.Fprintf(&b, " %s |", short(value))
-			if !c.judged || r.goal == (goal{}) {
+			if _, measured := r.median(cmp.Or(r.goal.of, c.name)); !c.judged || r.goal == (goal{}) || !measured {
 				continue
 			}
 			text, met := t.verdict(r, c.name)

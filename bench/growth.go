@@ -82,7 +82,7 @@ func (b *bench) growMessages(g *growth, messages int) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(i.resume(g, string(ids[0]), messages), i.end()); err != nil {
+		if err := errors.Join(i.resume(g.at(messages), string(ids[0])), i.end()); err != nil {
 			return err
 		}
 	}
@@ -90,18 +90,18 @@ func (b *bench) growMessages(g *growth, messages int) error {
 }
 
 // resume makes a daemon load a session and run another turn of it.
-func (i *instance) resume(g *growth, id string, messages int) error {
+func (i *instance) resume(add recorder, id string) error {
 	for _, name := range []string{"attach, not loaded", "attach, loaded"} {
 		began := time.Now()
 		if _, err := i.call("session/attach", fmt.Sprintf(`{"session_id":%q,"limit":50}`, id)); err != nil {
 			return err
 		}
-		g.add(name, "ms", messages, float64(time.Since(began))/ms)
+		add(name, "ms", float64(time.Since(began))/ms)
 	}
 	began := time.Now()
 	f, err := i.flow([]string{id}, order{deltas: 20, thoughts: 1})
-	g.add("prompt to first delta", "ms", messages, float64(i.first.Sub(began))/ms)
-	g.add("CPU of a turn", "ms", messages, float64(f.cpu)/ms)
+	add("prompt to first delta", "ms", float64(i.first.Sub(began))/ms)
+	add("CPU of a turn", "ms", float64(f.cpu)/ms)
 	return err
 }
 
@@ -135,6 +135,11 @@ func (b *bench) growSessions(g *growth, sessions int) error {
 
 // growSubscribers measures a delta that is sent to many subscribers.
 func (b *bench) growSubscribers(g *growth, subscribers int) error {
+	return b.viewed(g.at(subscribers), subscribers, order{deltas: b.scale.paced, thoughts: 1, pace: 200})
+}
+
+// viewed measures a delta that is sent to many subscribers of a new daemon.
+func (b *bench) viewed(add recorder, subscribers int, o order) error {
 	data, err := b.data()
 	if err != nil {
 		return err
@@ -148,11 +153,11 @@ func (b *bench) growSubscribers(g *growth, subscribers int) error {
 		return errors.Join(err, daemon.stop())
 	}
 	i.processes = []*process{daemon}
-	return errors.Join(i.followed(g, page, subscribers, order{deltas: b.scale.paced, thoughts: 1, pace: 200}), i.end())
+	return errors.Join(i.followed(add, page, subscribers, o), i.end())
 }
 
 // followed runs a turn that other clients follow too.
-func (i *instance) followed(g *growth, page string, subscribers int, o order) error {
+func (i *instance) followed(add recorder, page string, subscribers int, o order) error {
 	id, err := i.session(i.client, "")
 	if err != nil {
 		return err
@@ -172,6 +177,10 @@ func (i *instance) followed(g *growth, page string, subscribers int, o order) er
 	if err != nil {
 		return err
 	}
+	written, err := i.writes()
+	if err != nil {
+		return err
+	}
 	for _, other := range others {
 		go func() { ended <- other.until(1) }() // ends with the turn or the connection; awaited below, unless something fails: the channel has room
 	}
@@ -188,27 +197,33 @@ func (i *instance) followed(g *growth, page string, subscribers int, o order) er
 	if err != nil {
 		return err
 	}
-	g.add("CPU of a delta, to all of them", "µs", subscribers, float64(after-before)/us/float64(f.deltas))
-	return nil
+	now, err := i.writes()
+	add("CPU of a delta, to all of them", "µs", float64(after-before)/us/float64(f.deltas))
+	add("writes of a delta, to all of them", "calls", float64(now-written)/float64(f.deltas))
+	return err
 }
 
 // growThinking measures a long thought.
 func (b *bench) growThinking(g *growth, bytes int) error {
 	for range b.scale.growAgain {
-		err := b.with(stdio, 1, "", func(i *instance, ids []string) error {
-			f, err := i.flow(ids, order{deltas: bytes / deltaSize, thoughts: 1})
-			if err != nil {
-				return err
-			}
-			time.Sleep(b.scale.rest)
-			held, err := i.memory()
-			g.add("CPU of a turn", "ms", bytes, float64(f.cpu)/ms)
-			g.add("memory, daemon and door", "MiB", bytes, held/mib)
-			return err
-		})
-		if err != nil {
+		if err := b.thought(g.at(bytes), bytes); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// thought measures one long thought.
+func (b *bench) thought(add recorder, bytes int) error {
+	return b.with(stdio, 1, "", func(i *instance, ids []string) error {
+		f, err := i.flow(ids, order{deltas: bytes / deltaSize, thoughts: 1})
+		if err != nil {
+			return err
+		}
+		time.Sleep(b.scale.rest)
+		held, err := i.memory()
+		add("CPU of a turn", "ms", float64(f.cpu)/ms)
+		add("memory, daemon and door", "MiB", held/mib)
+		return err
+	})
 }

@@ -8,7 +8,7 @@
 // It builds the programs and runs them as they are released: everything is on, the store is synced, and the daemon and its door are
 // separate processes. It measures their resources from outside, through the system.
 //
-// Inside the package, files depend in one direction: main, growth, hold, store, flow, start, plot, curve, bench, peer, codex, goose,
+// Inside the package, files depend in one direction: main, long, growth, hold, store, flow, start, plot, curve, bench, peer, codex, goose,
 // opencode, pi, subject, websocket, client, upstream, stream, process, figure.
 package main
 
@@ -47,6 +47,8 @@ var groups = []struct {
 	{"memory", 100, everyone, (*bench).measureMemory},
 	{"stored", 3, alone, (*bench).measureStored},
 	{"crowd", 3, alone, (*bench).measureCrowd},
+	{"long", 5, alone, (*bench).measureLong},
+	{"viewers", 3, alone, (*bench).measureViewers},
 	{"crash", 100, keeping, (*bench).measureCrash},
 }
 
@@ -57,7 +59,7 @@ func alone(s subject) bool   { return s.name == stdio.name }
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	again := flags.Int("n", 5, "the `NUMBER` of measurements of each value; the table has medians")
-	only := flags.String("only", "", "a `REGEXP`: measure only matches of start, latency, flow, many, memory, stored, crowd, crash, apis; of plots: messages, sessions, subscribers, thinking")
+	only := flags.String("only", "", "a `REGEXP`: measure only matches of start, latency, flow, many, memory, stored, crowd, long, viewers, crash, apis; of plots: messages, sessions, subscribers, thinking")
 	who := flags.String("subject", "", "a `REGEXP`: measure only these columns")
 	which := flags.String("api", "", "a `REGEXP`: compare only these wire APIs")
 	tiny := flags.Bool("small", false, "measure as little as possible, to check that everything works")
@@ -65,6 +67,7 @@ func run(args []string, out io.Writer) error {
 	page := flags.String("page", "", "replace the results in this `FILE` too")
 	profiles := flags.String("profile", "", "let thinkd write its profiles into `DIR`")
 	traces := flags.String("trace", "", "let thinkd write its execution traces into `DIR`")
+	program := flags.String("program", "", "measure this `FILE` instead of a build of the source: to compare versions in turn")
 	others := flags.Bool("peers", false, "compare also with the peers in PATH: codex, opencode, pi, goose")
 	command := ""
 	if len(args) > 0 && (args[0] == "plots" || args[0] == "upstream") {
@@ -93,7 +96,7 @@ func run(args []string, out io.Writer) error {
 	if b.apis, err = regexp.Compile(*which); err != nil {
 		return err
 	}
-	if b.house, err = openHouse(ctx, *profiles, *traces); err != nil {
+	if b.house, err = openHouse(ctx, *program, *profiles, *traces); err != nil {
 		return err
 	}
 	defer b.house.Close()

@@ -56,6 +56,19 @@ func memory(pid int) (float64, error) {
 	return kib * 1024, err
 }
 
+// writeCalls returns how often a process has called the system to write (proc_pid_io(5)).
+func writeCalls(pid int) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, ok := bytes.Cut(text, []byte("\nsyscw:"))
+	if !ok {
+		return 0, fmt.Errorf("process %d: io has no syscw", pid)
+	}
+	return strconv.Atoi(string(bytes.Fields(rest)[0]))
+}
+
 // machine describes the machine of the measurements.
 func machine() string {
 	var u unix.Utsname

@@ -65,21 +65,32 @@ type house struct {
 	made     int // data directories
 }
 
-// openHouse builds the programs and starts the upstream. profiles and traces are directories for those of thinkd; empty: none.
-func openHouse(ctx context.Context, profiles, traces string) (*house, error) {
+// openHouse builds the programs and starts the upstream. program is a build of thinkd, profiles and traces are directories for its profiles
+// and traces; empty: none.
+func openHouse(ctx context.Context, program, profiles, traces string) (*house, error) {
 	dir, err := os.MkdirTemp("", "thinkd-bench-")
 	if err != nil {
 		return nil, err
 	}
 	h := &house{ctx: ctx, dir: dir}
-	if err := h.open(profiles, traces); err != nil {
+	if err := h.open(program, profiles, traces); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
 }
 
-func (h *house) open(profiles, traces string) error {
+func (h *house) open(program, profiles, traces string) error {
 	for _, name := range []string{"cmd/thinkd", "bench", "bench/floor"} {
+		if program != "" && name == "cmd/thinkd" {
+			path, err := filepath.Abs(program)
+			if err == nil {
+				err = os.Symlink(path, h.program("thinkd"))
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		build := exec.CommandContext(h.ctx, "go", "build", "-o", h.program(filepath.Base(name)), "github.com/thinkd/thinkd/"+name)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in releases: nothing is linked when it starts
 		if out, err := build.CombinedOutput(); err != nil {
@@ -345,6 +356,18 @@ func (i *instance) cpu() (sum time.Duration, err error) {
 	return sum, nil
 }
 
+// writes returns how often the processes have called the system to write so far.
+func (i *instance) writes() (sum int, err error) {
+	for _, p := range i.processes {
+		of, err := sumFamily(p.cmd.Process.Pid, writeCalls)
+		if err != nil {
+			return 0, err
+		}
+		sum += of
+	}
+	return sum, nil
+}
+
 // memory returns the memory of the processes, with each page counted once.
 func (i *instance) memory() (sum float64, err error) {
 	for _, p := range i.processes {
@@ -358,7 +381,7 @@ func (i *instance) memory() (sum float64, err error) {
 }
 
 // sumFamily adds what a process and its descendants use. A descendant may exit meanwhile.
-func sumFamily[T float64 | time.Duration](pid int, of func(pid int) (T, error)) (T, error) {
+func sumFamily[T int | float64 | time.Duration](pid int, of func(pid int) (T, error)) (T, error) {
 	sum, err := of(pid)
 	for _, member := range family(pid)[1:] {
 		if used, err := of(member); err == nil {

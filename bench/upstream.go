@@ -98,7 +98,7 @@ func runUpstream() error {
 
 // ServeHTTP answers orders, and passes other requests to the simulator.
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+	body, err := readWhole(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -112,6 +112,17 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := u.answer(w, r, body, o); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError) // has no effect if the answer has begun
 	}
+}
+
+// readWhole reads the body of a request into memory of its size: a long conversation's would be copied many times otherwise, and a client
+// waits for that.
+func readWhole(r *http.Request) ([]byte, error) {
+	if r.ContentLength < 0 {
+		return io.ReadAll(r.Body)
+	}
+	body := make([]byte, r.ContentLength)
+	_, err := io.ReadFull(r.Body, body)
+	return body, err
 }
 
 func (u *upstream) answer(w http.ResponseWriter, r *http.Request, body []byte, o order) error {

@@ -2,7 +2,7 @@
 // build of ./cmd/thinkd; give those of two commits to compare them. They take turns, so that a slower minute of the machine meets both. It
 // wants chromium. ROUNDS is how often each is measured (3); the table has the median.
 import { browser, open, serve, vendor } from "./test/harness.mjs";
-import { measures, typing } from "./test/measure.mjs";
+import { gaps, measures, scroll, slowPaint, typing } from "./test/measure.mjs";
 
 const programs = process.argv.slice(2);
 const rounds = Number(process.env.ROUNDS ?? 3);
@@ -24,7 +24,11 @@ async function clock(page) {
 async function measure(program) {
 	process.env.THINKD = program;
 	const half = (word) => Array.from({ length: deltas / 2 }, (_, i) => `${word}${i}${i % 40 === 39 ? "\n\n" : " "}`);
-	const model = await vendor((prompt) => (prompt.includes("thousands of words") ? { thinking: half("t"), text: half("a"), every: 100, pause: 16 } : { thinking: ["Hm."], text: ["It is *so*."] }));
+	const model = await vendor((prompt) => {
+		if (prompt.includes("thousands of words")) return { thinking: half("t"), text: half("a"), every: 100, pause: 16 };
+		if (prompt.includes("a steady stream")) return { thinking: half("t").slice(0, 2500), text: half("a").slice(0, 2500), every: 8, pause: 16 }; // 500 deltas/s
+		return { thinking: ["Hm."], text: ["It is *so*."] };
+	});
 	const [chrome, daemon] = await Promise.all([browser(), serve({ env: model.env })]);
 	const figures = {};
 
@@ -33,6 +37,7 @@ async function measure(program) {
 	await page.reload(); // the program and the browser are warm
 	await page.locator("#hello").waitFor();
 	figures["first paint, ms"] = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
+	figures["first paint on a throttled line, ms"] = await slowPaint(chrome, daemon.url);
 	const cpu = await clock(page);
 	await page.fill("#in", "Say thousands of words");
 	const used = await cpu();
@@ -43,6 +48,15 @@ async function measure(program) {
 	figures[`${deltas} deltas, s`] = (performance.now() - began) / 1000;
 	figures["CPU of the page for them, s"] = (await cpu()) - used;
 	figures["slowest key while they arrive, ms"] = keys.slowest;
+
+	const steady = await gaps(page, async () => {
+		const answers = await page.locator(".foot:visible").count();
+		await page.fill("#in", "Send a steady stream");
+		await page.press("#in", "Enter");
+		await page.waitForFunction((n) => [...document.querySelectorAll(".foot")].filter((e) => e.checkVisibility()).length > n, answers);
+	});
+	figures["slowest frame at 500 deltas/s, ms"] = steady.slowest;
+	figures["frames above 50 ms of them"] = steady.above;
 
 	const rpc = await daemon.rpc();
 	const { session_id } = await rpc.call("session/new", { title: "A long session" });
@@ -67,6 +81,9 @@ async function measure(program) {
 	const { heap, nodes } = await measures(page);
 	figures["heap with all of them, MiB"] = heap;
 	figures["nodes with all of them"] = nodes;
+	const scrolled = await gaps(page, () => scroll(page, 300));
+	figures["slowest frame while scrolling, ms"] = scrolled.slowest;
+	figures["frames above 50 ms while scrolling"] = scrolled.above;
 	let strokes = 0;
 	figures["slowest key beside them, ms"] = (await typing(page, async () => strokes++ > 10)).slowest;
 	for (const thing of [chrome, daemon, model]) await thing.close();

@@ -27,6 +27,53 @@ const framesOnce = (page) => page.evaluate(() => new Promise((resolve) => {
 	requestAnimationFrame(count);
 }));
 
+/** Watches the frames of a page until `until` has returned: the longest time between two of them, and how many times exceed 50 ms. */
+export async function gaps(page, until) {
+	await page.evaluate(() => {
+		const seen = (window.gaps = { slowest: 0, above: 0, watching: true });
+		let last = performance.now();
+		const frame = (now) => {
+			seen.slowest = Math.max(seen.slowest, now - last);
+			if (now - last > 50) seen.above++;
+			last = now;
+			if (seen.watching) requestAnimationFrame(frame);
+		};
+		requestAnimationFrame(frame);
+	});
+	await until();
+	return page.evaluate(() => {
+		window.gaps.watching = false;
+		return window.gaps;
+	});
+}
+
+/** Scrolls a page from one end to the other, a step in each frame. */
+export const scroll = (page, steps) => page.evaluate((steps) => new Promise((resolve) => {
+	const box = document.getElementById("scroll");
+	const whole = box.scrollHeight;
+	let n = 0;
+	const step = () => {
+		box.scrollTop = (whole * n) / steps;
+		if (n++ < steps) requestAnimationFrame(step);
+		else resolve();
+	};
+	step();
+}), steps);
+
+/** The first paint of a page over a line of 9 Mbit/s and 60 ms, with nothing in the browser's cache. */
+export async function slowPaint(chrome, url) {
+	const context = await chrome.newContext({ viewport: { width: 1280, height: 800 } });
+	const page = await context.newPage();
+	const session = await context.newCDPSession(page);
+	await session.send("Network.enable");
+	await session.send("Network.emulateNetworkConditions", { offline: false, latency: 60, downloadThroughput: 9e6 / 8, uploadThroughput: 9e6 / 8 });
+	await page.goto(url);
+	await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
+	const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
+	await context.close();
+	return paint;
+}
+
 /** From a key to the next paint, as the browser has it, while keys are pressed: the slowest, and the share above 100 ms. */
 export async function typing(page, done) {
 	await page.evaluate(() => {
