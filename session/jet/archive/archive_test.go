@@ -227,11 +227,13 @@ func TestDamage(t *testing.T) {
 	stop := follow(t, link, dir)
 	fill(t, s)
 	copied(t, link, dir)
+	storetest.Create(t, s.For(session.Operator), session.Session{ID: storetest.ID(20)}) // so a stream has two files at least, whatever the pace
+	copied(t, link, dir)
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.segment"))
-	if err != nil || len(files) < 10 {
+	if err != nil || len(files) < 5 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for i, path := range files {

@@ -48,6 +48,9 @@ type Follower struct {
 // Run copies until ctx ends, and then writes what it has. It returns an error if a stream cannot be copied any more. The other streams are copied on.
 func (f *Follower) Run(ctx context.Context) error {
 	streams, err := jet.FindStreams(ctx, f.Link, f.Prefix)
+	if ctx.Err() != nil { // before the servers answered: nothing was read
+		return nil
+	}
 	if err != nil {
 		return err
 	}
