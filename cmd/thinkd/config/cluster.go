@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"regexp"
@@ -27,6 +28,14 @@ type Cluster struct {
 	Creds     string
 	CA        string
 	Cert, Key string
+	Link      *Link // nil: other nodes do not reach this one, nor it them
+}
+
+// Link is how nodes reach each other.
+type Link struct {
+	Listen        string // an address and a port
+	Address       string // where other nodes connect to; empty: that of the listener
+	CA, Cert, Key string
 }
 
 const (
@@ -42,7 +51,7 @@ var (
 	nodeName      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]{1,63}$`) })
 )
 
-func (src *source) cluster(f *fileCluster) (*Cluster, error) {
+func (src *source) cluster(f *fileCluster) (_ *Cluster, err error) {
 	if f == nil {
 		return nil, nil
 	}
@@ -77,6 +86,9 @@ func (src *source) cluster(f *fileCluster) (*Cluster, error) {
 		return nil, src.errorf("cluster.max_open_bytes", "must be at least %d", leastOpenBytes)
 	}
 	if err := src.duration("cluster.drain_time", f.DrainTime, &c.DrainTime); err != nil {
+		return nil, err
+	}
+	if c.Link, err = src.clusterLink(f); err != nil {
 		return nil, err
 	}
 	return c, src.clusterFiles(f, c)
@@ -131,4 +143,30 @@ func (src *source) clusterFiles(f *fileCluster, c *Cluster) error {
 		}
 	}
 	return nil
+}
+
+// clusterLink checks what links need. The certificates are read when the node begins.
+func (src *source) clusterLink(f *fileCluster) (*Link, error) {
+	l := &Link{Listen: f.LinkListen, Address: f.LinkAddress, CA: src.beside(f.LinkCA), Cert: src.beside(f.LinkCert), Key: src.beside(f.LinkKey)}
+	if *l == (Link{}) {
+		return nil, nil
+	}
+	for _, need := range []struct{ key, value string }{{"link_listen", l.Listen}, {"link_ca_file", l.CA}, {"link_cert_file", l.Cert}, {"link_key_file", l.Key}} {
+		if need.value == "" {
+			return nil, src.errorf("cluster."+need.key, "is missing: links between nodes need an address to listen at, a CA, a certificate and its key")
+		}
+	}
+	host, _, err := net.SplitHostPort(l.Listen)
+	if err != nil {
+		return nil, src.errorf("cluster.link_listen", "%w", err)
+	}
+	if ip := net.ParseIP(host); l.Address == "" && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return nil, src.errorf("cluster.link_address", "is missing: other nodes cannot connect to %q", l.Listen)
+	}
+	if l.Address != "" {
+		if _, _, err := net.SplitHostPort(l.Address); err != nil {
+			return nil, src.errorf("cluster.link_address", "%w", err)
+		}
+	}
+	return l, nil
 }

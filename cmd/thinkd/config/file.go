@@ -97,6 +97,12 @@ type fileCluster struct {
 	CA        string   `toml:"ca_file"`
 	Cert      string   `toml:"client_cert_file"`
 	Key       string   `toml:"client_key_file"`
+
+	LinkListen  string `toml:"link_listen"`
+	LinkAddress string `toml:"link_address"`
+	LinkCA      string `toml:"link_ca_file"`
+	LinkCert    string `toml:"link_cert_file"`
+	LinkKey     string `toml:"link_key_file"`
 }
 
 type fileChat struct {

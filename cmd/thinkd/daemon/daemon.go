@@ -38,6 +38,7 @@ type daemon struct {
 	file   *bolt.Store // see kept
 	blobs  *blob.Dir   // nil: there is no data directory, or the logs have the media
 	node   *node.Node  // nil: the daemon has its sessions to itself
+	links  *nodeLinks  // nil: there are none
 	models *models
 	hosts  *toolHosts
 	agents *agent.Group
@@ -84,7 +85,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		if err := kept.join(ctx, *c.Cluster, log); err != nil {
 			return nil, errors.Join(err, kept.close())
 		}
-		d.node, d.drainTime = kept.node, c.Cluster.DrainTime
+		d.node, d.links, d.drainTime = kept.node, kept.links, c.Cluster.DrainTime
 	}
 	store = kept.store
 	if err := kept.openKeys(ctx, c.Auth, log); err != nil {
@@ -161,10 +162,15 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 			setOwnKey = d.models.setOwnKey
 		}
 	}
+	sessions := service.SharedAgentsOf(d.agents, d.shares)
+	var router dispatch.Router
+	if d.links != nil {
+		router = d.links.route(d.node, d.agents, sessions, c.Limits.MessageBytes)
+	}
 	d.server = rpc.NewServer(rpc.Config{
-		Meter: meter, Auditor: auditor, Audited: audited, Shares: d.shares,
+		Router: router, Meter: meter, Auditor: auditor, Audited: audited, Shares: d.shares,
 		Config: service.Config{
-			Log: log, Sessions: service.SharedAgentsOf(d.agents, d.shares), Catalog: ac.Catalog, Settings: settings, Tools: d.hosts.tools(c), Egress: c.Egress,
+			Log: log, Sessions: sessions, Catalog: ac.Catalog, Settings: settings, Tools: d.hosts.tools(c), Egress: c.Egress,
 			Providers:    func() []service.ProviderStatus { return d.models.status(settings, session.Operator) },
 			OwnKeys:      ownKeys,
 			Servers:      d.hosts.accounts,
@@ -176,6 +182,9 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	})
 	if d.node != nil {
 		d.node.Serve(d.agents)
+	}
+	if d.links != nil {
+		d.links.serve(d.server)
 	}
 	if d.blobs != nil {
 		d.sweep()
@@ -378,6 +387,9 @@ func (d *daemon) recall(ctx context.Context, id session.ID, q recall.Query) (ans
 // close interrupts what runs, waits for it, and closes the store.
 func (d *daemon) close() error {
 	var errs []error
+	if d.links != nil {
+		errs = append(errs, d.links.close())
+	}
 	if d.stopRetention != nil {
 		d.stopRetention()
 	}

@@ -146,6 +146,7 @@ type kept struct {
 	blobs *blob.Dir   // nil: as file
 	keys  *login.Keys
 	node  *node.Node // store is that of a cluster; nil: it is not
+	links *nodeLinks // nil: there are none
 }
 
 // value is a file of the directory.
@@ -183,8 +184,18 @@ func (k *kept) join(ctx context.Context, c config.Cluster, log *slog.Logger) (er
 		return dataError(err)
 	}
 	k.store, k.file, k.blobs = nil, nil, nil
+	address := ""
+	if c.Link != nil {
+		if k.links, err = listen(c, k.dir, log); err != nil {
+			return errors.Join(err, unlock())
+		}
+		address = k.links.address
+	}
 	k.node, err = node.Open(ctx, node.Config{Name: c.Name, Servers: c.Servers, Prefix: c.Prefix, Replicas: c.Replicas, MaxBytes: c.MaxBytes, OpenBytes: c.OpenBytes,
-		Creds: c.Creds, CA: c.CA, Cert: c.Cert, Key: c.Key, Log: log})
+		Creds: c.Creds, CA: c.CA, Cert: c.Cert, Key: c.Key, Link: address, Log: log})
+	if err != nil && k.links != nil {
+		err = errors.Join(err, k.links.close())
+	}
 	if err != nil {
 		return errors.Join(err, unlock())
 	}

@@ -20,5 +20,5 @@
 //   - when a node ends or is gone, its clients get an error for each request in flight, and stale for each session that they follow there;
 //   - a request is sent to one node, once. What a link receives has bounds, which are checked before anything is done with it.
 //
-// Inside the package, files depend in one direction: words, identity, config, remote, edge and owner.
+// Inside the package, files depend in one direction: words, identity, config, places, remote, edge and owner.
 package link

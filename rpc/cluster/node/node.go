@@ -166,3 +166,7 @@ func (n *Node) leaving() bool {
 	defer n.mu.Unlock()
 	return n.draining
 }
+
+// Number is that of this run of the node. Peers lists the other nodes that are present.
+func (n *Node) Number() lease.Node      { return n.number }
+func (n *Node) Peers() []heartbeat.Peer { return n.beats.Peers() }
