@@ -374,3 +374,47 @@ func TestAllKilled(t *testing.T) {
 	p.End()
 	b.End()
 }
+
+// TestCutOff cuts the owner from two of three servers while a model thinks. It publishes nothing more, another node takes the session over, and after a
+// while the owner ends the call and sends its clients away.
+func TestCutOff(t *testing.T) {
+	servers := jettest.Start(t, 3)
+	c := begin(t, servers, 3)
+	c.vendor.Script(sim.Answer{Pace: 5, Parts: []sim.Part{{Kind: sim.Thinking, Text: strings.Repeat("Both count. ", 2000)}}})
+	behind := *c
+	var proxies []*jettest.Proxy
+	for i := range behind.urls {
+		proxies = append(proxies, jettest.NewProxy(t, servers.Address(i)))
+	}
+	behind.urls = []string{proxies[0].URL(), proxies[1].URL(), proxies[2].URL()}
+	a, b := behind.start("a"), c.start("b")
+	at, bt := a.door(), b.door()
+	session := at.NewSession()
+	at.Say(session, "First.")
+	at.Wait("thinking", func(u proof.Update) bool { return u.Method == "thinking_delta" })
+	for _, p := range proxies[:2] {
+		p.Refuse()
+	}
+	took, _ := attach(t, bt, session)
+	t.Logf("a node that is cut off is taken over after %v", took)
+	if took > 10*time.Second {
+		t.Errorf("the takeover takes %v", took)
+	}
+	heard := len(at.Seen())
+	if kind, _ := refused(t, at.Call("session/attach", map[string]any{"session_id": session}, nil)); kind != "cut_off" {
+		t.Errorf("the node that is cut off refuses as %q", kind)
+	}
+	at.Wait("stale", func(u proof.Update) bool { return u.Method == "stale" && u.Session == session })
+	for _, u := range at.Seen()[heard:] {
+		if u.Method == "thinking_delta" {
+			t.Errorf("a node that is cut off publishes %s", u.Raw)
+		}
+	}
+	if n := c.asked("First."); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	bt.End()
+	b.End()
+	at.House = a.House
+	at.Kill()
+}
