@@ -1,4 +1,4 @@
-//go:build long
+//go:build long && !windows
 
 package cluster
 
@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -147,6 +148,43 @@ func TestLinks(t *testing.T) {
 	if end := bt.Wait("the end of the turn", proof.Ended(turn)); end.Stop != "end_turn" {
 		t.Errorf("the turn ends with %+v", end)
 	}
+	bt.End()
+	b.End()
+}
+
+// TestHungNodes stops the node with a session, without an end of its connections. Viewers at another node hear of it, and go on there. Then the node
+// in between hangs: the session goes on.
+func TestHungNodes(t *testing.T) {
+	c := begin(t, jettest.Start(t, 3), 3)
+	certs := certify(t, c.prefix, "a", "b")
+	a, b := c.startLinked("a", certs), c.startLinked("b", certs)
+	at, bt := a.door(), b.door()
+	session := at.NewSession()
+	bt.Must("session/attach", map[string]any{"session_id": session}, nil)
+	hang := func(n *node, s syscall.Signal) {
+		t.Helper()
+		if err := n.Cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hang(a, syscall.SIGSTOP)
+	hung := time.Now()
+	bt.Wait("stale", method("stale"))
+	t.Logf("the viewer on the other node hears of the hung node after %v", time.Since(hung))
+	attach(t, bt, session)
+	t.Logf("the session is served again after %v", time.Since(hung))
+	hang(a, syscall.SIGCONT)
+	if end := bt.Turn(session, "Hello."); end.Stop != "end_turn" {
+		t.Errorf("the turn ends with %+v", end)
+	}
+	attach(t, at, session) // over a link, once the node that hung is in contact
+	hang(a, syscall.SIGSTOP)
+	if end := bt.Turn(session, "Again."); end.Stop != "end_turn" {
+		t.Errorf("the turn ends with %+v", end)
+	}
+	hang(a, syscall.SIGCONT)
+	at.End()
+	a.End()
 	bt.End()
 	b.End()
 }
