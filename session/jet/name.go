@@ -24,8 +24,8 @@ import (
 //	P.made.<tenant>.<user>                                      stamps, the newest MaxStamps
 //	P.people.<kind>.<hash>, P.all.<name>                        ids of people; values of the whole store
 var (
-	prefixForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
-	personForm = regexp.MustCompile(`^[a-z2-7]{13}$`)
+	prefixForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`) })
+	personForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z2-7]{13}$`) })
 )
 
 var base = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
@@ -50,7 +50,7 @@ func hashed(parts ...string) string {
 type person struct{ tenant, user string }
 
 func (p person) valid() bool {
-	return personForm.MatchString(p.tenant) && personForm.MatchString(p.user)
+	return personForm().MatchString(p.tenant) && personForm().MatchString(p.user)
 }
 
 func (p person) String() string { return p.tenant + "." + p.user }

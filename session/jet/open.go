@@ -79,7 +79,7 @@ func Open(ctx context.Context, link Link, opt Options) (*Store, error) {
 	if opt.Times == (Times{}) {
 		opt.Times = DefaultTimes
 	}
-	if !prefixForm.MatchString(opt.Prefix) || opt.Shards < 1 || opt.Shards > maxShards {
+	if !prefixForm().MatchString(opt.Prefix) || opt.Shards < 1 || opt.Shards > maxShards {
 		return nil, fmt.Errorf("the prefix %q, or %d shards: a prefix has 1 to 32 letters, digits, - and _, and there are 1 to %d shards", opt.Prefix, opt.Shards, maxShards)
 	}
 	a := api{link}

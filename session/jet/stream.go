@@ -34,7 +34,7 @@ type Streams struct {
 
 // FindStreams reads how a store was made.
 func FindStreams(ctx context.Context, link Link, prefix string) (s Streams, err error) {
-	if !prefixForm.MatchString(prefix) {
+	if !prefixForm().MatchString(prefix) {
 		return s, fmt.Errorf("the prefix %q: a prefix has 1 to 32 letters, digits, - and _", prefix)
 	}
 	n := names{prefix: prefix}
