@@ -31,7 +31,10 @@ type Owner struct {
 // maxOpening is how many links may be on their way at once: between a connection and its hello.
 const maxOpening = 256
 
-// Run accepts links until ctx ends. When it returns, nothing of the links is left running.
+// acceptPause is how long Run waits after a connection that could not be accepted.
+const acceptPause = 100 * time.Millisecond
+
+// Run accepts links until ctx ends, or the listener is closed. When it returns, nothing of the links is left running.
 func (o *Owner) Run(ctx context.Context, l net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -51,8 +54,15 @@ func (o *Owner) Run(ctx context.Context, l net.Listener) error {
 				return c.Close()
 			}
 			return nil
-		case err != nil:
+		case errors.Is(err, net.ErrClosed):
 			return err
+		case err != nil: // for want of file descriptors, say
+			o.Log.Warn("a link was refused", "err", err)
+			select {
+			case <-time.After(acceptPause):
+			case <-ctx.Done():
+			}
+			continue
 		}
 		opening <- struct{}{}
 		running.Go(func() { // ends with ctx, or with the link
