@@ -30,8 +30,8 @@ import (
 
 var watcherCount = flag.Int("watchers", 20, "how many clients TestWatchersThatDoNotRead has on one session; one in ten does not read, and one hardly")
 
-// lecture is an answer whose updates are many and small: blocks of three deltas each. Neither the start nor the end of
-// a block can be merged with anything, so that who does not read has 1,024 updates waiting soon.
+// lecture is an answer whose updates are many and small: blocks of three deltas each, which are one update if they arrive together. Neither
+// the start nor the end of a block can be merged with anything, so that who does not read has 1,024 updates waiting soon.
 type lecture struct {
 	blocks int
 	pace   float64 // deltas a second
@@ -73,6 +73,7 @@ type watcher struct {
 
 	seq   atomic.Uint64 // of the last update
 	text  strings.Builder
+	heard atomic.Int64    // bytes of text in updates
 	late  []time.Duration // of each update, since its ts, which has milliseconds
 	ended time.Time       // when the turn's end arrived
 	stop  string          // what it said; empty: the turn had ended before
@@ -242,6 +243,7 @@ func (w *watcher) watch() error {
 		switch method {
 		case "message_delta":
 			w.text.WriteString(p.Get("delta").Str)
+			w.heard.Add(int64(len(p.Get("delta").Str)))
 		case "turn_end":
 			w.ended, w.stop = now, p.Get("stop_reason").Str
 		}
@@ -328,7 +330,6 @@ func attend(t *testing.T, l lecture, reading, silent, dripping int) shown {
 		}
 		all[i] = w
 	}
-	before := all[0].seq.Load()
 	failed := make([]error, len(all))
 	var watching sync.WaitGroup
 	t.Cleanup(watching.Wait) // they end with the test's context
@@ -347,7 +348,7 @@ func attend(t *testing.T, l lecture, reading, silent, dripping int) shown {
 		}
 	}
 	if silent+dripping > 0 {
-		until("most of the answer", func() bool { return all[0].seq.Load() >= before+uint64(l.blocks)*(deltasOfBlock+2)*3/4 })
+		until("most of the answer", func() bool { return all[0].heard.Load() >= int64(len(l.text()))*3/4 })
 		close(early)
 		until("the end of those that do not read", func() bool {
 			return strings.Count(s.Stderr.String(), "took nothing for 10s") >= silent-silent/2+dripping
