@@ -25,7 +25,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-var cutStreams = flag.Int("cutstreams", 14, "how many streams TestContinueAfterEachEvent cuts at each event; at most two for each model of the seats")
+var cutStreams = flag.Int("cutstreams", 7, "how many streams TestContinueAfterEachEvent cuts at each event; at most two for each model of the seats")
 
 // cutter lets an adapter's answers through up to a number of events, and then nothing more until the call is stopped.
 type cutter struct {

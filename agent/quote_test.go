@@ -21,7 +21,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-var quoteTurns = flag.Int("quoteturns", 48, "how many random turns TestQuoteHolds quotes")
+var quoteTurns = flag.Int("quoteturns", 24, "how many random turns TestQuoteHolds quotes")
 
 // quoted is a bench with the simulator behind all models, at their real prices.
 type quoted struct {

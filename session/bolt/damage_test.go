@@ -23,7 +23,7 @@ import (
 	"github.com/thinkd/thinkd/session/storetest"
 )
 
-var damagesWanted = flag.Int("damages", 60, "how many damaged copies TestDamage opens")
+var damagesWanted = flag.Int("damages", 30, "how many damaged copies TestDamage opens")
 
 // TestDamage opens damaged copies of a store. None may panic, hang, or hand out something that was never stored;
 // where the start refuses, no byte has changed.

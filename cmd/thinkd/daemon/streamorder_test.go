@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	ordersWanted = flag.Int("orders", 1000, "how many streams TestStreamOrders makes, of all wire APIs together")
+	ordersWanted = flag.Int("orders", 500, "how many streams TestStreamOrders makes, of all wire APIs together")
 	ordersSeed   = flag.Uint64("orderseed", 0, "the seed of TestStreamOrders; 0: any")
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 )
 
-var doorRounds = flag.Int("doorkills", 4, "how often TestDoorsOutliveDaemons kills the daemon")
+var doorRounds = flag.Int("doorkills", 2, "how often TestDoorsOutliveDaemons kills the daemon")
 
 // killDaemon ends it as a crash would.
 func killDaemon(t *testing.T, data string) (pid int) {

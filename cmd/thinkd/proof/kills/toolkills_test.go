@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	toolKillsWanted = flag.Int("toolkills", 30, "how many kills TestToolKills makes")
+	toolKillsWanted = flag.Int("toolkills", 20, "how many kills TestToolKills makes")
 	toolKillsSeed   = flag.Uint64("toolkillseed", 0, "the seed of TestToolKills; 0: any")
 )
 
