@@ -365,22 +365,36 @@ func (b ledger) Total(ctx context.Context, ref session.Ref) (u provider.Usage, e
 	return u, err
 }
 
-// Budgets is what counts for the limits of all sessions.
+// Budgets is what counts for the limits of all sessions. A daemon waits for it when it starts, so it decodes of each line of today the cost alone.
 func (b ledger) Budgets(ctx context.Context, today session.Day) (found session.Budgets, err error) {
-	lines, err := b.Lines(ctx, nil, today, today)
-	if err != nil {
-		return found, err
+	add := func(c *provider.Cost) {
+		if c != nil {
+			found.Day += c.Amount
+		}
 	}
-	err = b.read(ctx, func(_ *bbolt.Tx, bucket *bbolt.Bucket) error {
+	err = b.read(ctx, func(tx *bbolt.Tx, bucket *bbolt.Bucket) error {
 		if bucket == nil {
-			return nil
+			lines, err := recordLines(tx)
+			for _, l := range lines {
+				if l.Day == today {
+					add(l.Usage.Cost)
+				}
+			}
+			return err
 		}
-		return getSealed(budgetsKey, bucket.Get(budgetsKey), &found)
+		if err := getSealed(budgetsKey, bucket.Get(budgetsKey), &found); err != nil {
+			return err
+		}
+		return eachKey(bucket, append([]byte{ledgerLine}, today...), nil, func(key, sealed []byte) error {
+			var l struct {
+				Usage struct {
+					Cost *provider.Cost `json:"cost"`
+				} `json:"usage"`
+			}
+			err := getSealed(key, sealed, &l)
+			add(l.Usage.Cost)
+			return err
+		})
 	})
-	for _, l := range lines {
-		if l.Usage.Cost != nil {
-			found.Day += l.Usage.Cost.Amount
-		}
-	}
 	return found, err
 }
