@@ -39,8 +39,9 @@ test("ann signs in and comes back to where she was, in all tabs; logging out end
 	await connected(second);
 	await ask(second, "Which is later, March or May? [[sim: pace=0]]");
 	await page.getByRole("button", { name: "Log out" }).click();
+	await page.waitForURL(`${daemon.origin}/`); // the provider leads back; before, the page was locked
 	for (const tab of [page, second]) await tab.locator("#sign-in").waitFor();
-	assert.deepEqual([issuer.revoked, issuer.logouts, page.url()], [["ann"], ["thinkd"], `${daemon.origin}/`], "she is logged out at the provider, which leads back");
+	assert.deepEqual([issuer.revoked, issuer.logouts], [["ann"], ["thinkd"]], "she is logged out at the provider");
 	second.check(refusal);
 	await second.close(); // it would notice the refusal first
 	await page.context().addCookies([cookie]); // a copy of it is of no use
