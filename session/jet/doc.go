@@ -1,4 +1,4 @@
-// Package jet is a [session.Store] on NATS JetStream, for several nodes that share one store. Nothing in the program uses it yet.
+// Package jet is a [session.Store] on NATS JetStream, for several nodes that share one store.
 //
 // The log of a session is a subject of a stream, and an append is one message, which also has what changes of the session's record. A message is
 // stored only if the last one of its subject has the sequence that the writer expects. Package session/lease decides who may write, and what

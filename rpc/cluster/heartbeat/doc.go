@@ -1,5 +1,5 @@
 // Package heartbeat tells the nodes of a cluster which of them are present, over NATS. Package presence decides; this package sends, listens and
-// asks. Nothing in the program uses it yet.
+// asks.
 //
 // A node has a connection to each store server. On each it sends a heartbeat twice a second, and listens for those of all nodes. Its own ones, which come
 // back on the connection that they were sent on, prove its contact with that server. Messages of a connection arrive in order, so what comes
