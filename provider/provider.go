@@ -78,8 +78,7 @@ type Request struct {
 	Options Options
 }
 
-// JoinMost is how long a Delta may be that was made of several, in bytes. It is a few lines: whoever counts what comes, for a limit, is
-// late by no more than that.
+// JoinMost is the most bytes in a Delta that joins several. A limit on the length of an answer is therefore exceeded by at most this much.
 const JoinMost = 256
 
 // MostOutput is the largest number of tokens for an answer that a request asks for, in addition to a budget for thinking. It is enough for

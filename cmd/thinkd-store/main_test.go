@@ -225,7 +225,7 @@ func reload(t *testing.T, config, text string, lines <-chan string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ text, want string }{{text + "name = 'twice'\n", "the old one stays in force"}, {text, "The config was read again"}} {
+	for _, c := range []struct{ text, want string }{{text + "name = 'twice'\n", "the server keeps the old one"}, {text, "The config was read again"}} {
 		if err := os.WriteFile(config, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}

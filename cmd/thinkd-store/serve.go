@@ -87,7 +87,7 @@ func wait(ctx context.Context, hup <-chan os.Signal, log *slog.Logger, reload fu
 		case <-hup:
 		}
 		if err := reload(); err != nil {
-			log.Error("The config was not read again; the old one stays in force", "error", err)
+			log.Error("The config could not be reloaded; the server keeps the old one", "error", err)
 			continue
 		}
 		log.Info("The config was read again")

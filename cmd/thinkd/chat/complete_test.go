@@ -254,7 +254,7 @@ func TestContinueLast(t *testing.T) {
 	d.calls("session/new")
 }
 
-// A guest of a session is told whose it is, and what the guest may do.
+// The chat shows a guest the owner of the session and the guest's access.
 func TestSharedSession(t *testing.T) {
 	for access, want := range map[string]string{"read": "ann shares this session with you for reading", "write": "you can send prompts, which count as theirs", "": "session T · Sky"} {
 		d := newDesk(t, 160, 24)

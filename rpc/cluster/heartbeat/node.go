@@ -229,7 +229,7 @@ func (n *Node) Unbroken(at time.Duration) bool {
 	return ok && at >= since
 }
 
-// InTime reports whether a model call or a tool may start now whose entry was sent at a time: see [presence.Contact.InTime].
+// InTime reports whether a model call or a tool may start now. sent is when its entry was sent: see [presence.Contact.InTime].
 func (n *Node) InTime(sent time.Duration) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -137,7 +137,7 @@ func TestEditor(t *testing.T) {
 	}
 }
 
-// When the node that serves a session is gone, requests in flight fail, and viewers are told to attach again, which they can elsewhere.
+// When the owner of a session is gone, requests in flight fail and viewers get stale. They can attach at another node.
 func TestOwnerGone(t *testing.T) {
 	for _, how := range []string{"its process ends", "it hangs"} {
 		t.Run(how, func(t *testing.T) {

@@ -134,6 +134,9 @@ func (r Restoring) log(ctx context.Context, c contents, stream string, deleted m
 	return r.check(ctx, stream, last)
 }
 
+// replicaPause is how long check waits before it asks another server.
+const replicaPause = 50 * time.Millisecond
+
 // check reads a stream back, up to the last message, and checks the chains of its logs.
 func (r Restoring) check(ctx context.Context, stream string, last uint64) error {
 	var chain jet.Chain
@@ -146,7 +149,10 @@ func (r Restoring) check(ctx context.Context, stream string, last uint64) error 
 			if idle == 100 {
 				return errors.Join(fmt.Errorf("message %d was put back, and cannot be read", last), err)
 			}
-			time.Sleep(50 * time.Millisecond)
+			select {
+			case <-time.After(replicaPause):
+			case <-ctx.Done():
+			}
 			continue
 		}
 		for _, m := range list {
