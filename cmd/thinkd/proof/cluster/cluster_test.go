@@ -116,6 +116,16 @@ type attached struct {
 	Session struct{ Status string }
 }
 
+// onceEach fails the test if a prompt did not go to the model exactly once.
+func (c *cluster) onceEach(t *testing.T, prompts ...string) {
+	t.Helper()
+	for _, text := range prompts {
+		if n := c.asked(text); n != 1 {
+			t.Errorf("%d requests with %q", n, text)
+		}
+	}
+}
+
 // asked counts the requests to the model in which a prompt is the last message.
 func (c *cluster) asked(text string) (n int) {
 	for _, r := range c.vendor.Requests() {
@@ -217,11 +227,7 @@ func TestKilledOwner(t *testing.T) {
 			t.Errorf("a turn of the queue ends with %+v", end)
 		}
 	}
-	for _, text := range []string{"First.", "Second.", "Third."} {
-		if n := c.asked(text); n != 1 {
-			t.Errorf("%d requests with %q", n, text)
-		}
-	}
+	c.onceEach(t, "First.", "Second.", "Third.")
 	bt.End()
 	b.End()
 }
@@ -274,11 +280,7 @@ func TestDrain(t *testing.T) {
 			t.Errorf("a session that was not in use is served after %v", took)
 		}
 	}
-	for _, text := range []string{"First.", "Second.", "Third."} {
-		if n := c.asked(text); n != 1 {
-			t.Errorf("%d requests with %q", n, text)
-		}
-	}
+	c.onceEach(t, "First.", "Second.", "Third.")
 	bt.End()
 	b.End()
 }
@@ -322,9 +324,7 @@ func TestStopped(t *testing.T) {
 	if err != nil || len(after) != len(before) {
 		t.Errorf("%d messages, and %d before the old owner went on, %v", len(after), len(before), err)
 	}
-	if n := c.asked("First."); n != 1 {
-		t.Errorf("%d requests", n)
-	}
+	c.onceEach(t, "First.")
 	for _, p := range []*proof.Process{at, bt} {
 		p.End()
 	}
@@ -410,9 +410,7 @@ func TestCutOff(t *testing.T) {
 			t.Errorf("a node that is cut off publishes %s", u.Raw)
 		}
 	}
-	if n := c.asked("First."); n != 1 {
-		t.Errorf("%d requests", n)
-	}
+	c.onceEach(t, "First.")
 	bt.End()
 	b.End()
 	at.House = a.House
