@@ -149,7 +149,8 @@ var allowed = map[string][]string{
 	"cmd/thinkd/telemetry/otlp": {"provider"},
 	"cmd/thinkd/chat":           {"agent/tool/approval", "cmd/thinkd/chat/clipboard", "cmd/thinkd/chat/markdown", "cmd/thinkd/chat/menu", "cmd/thinkd/costs", "cmd/thinkd/fellback", "cmd/thinkd/files", "cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
 	"cmd/thinkd/chat/menu":      {"cmd/thinkd/printable"},
-	"cmd/thinkd-store":          {"cmd/thinkd/buildinfo", "cmd/thinkd/daemon/systemd", "cmd/thinkd/printable", "provider/durable", "session/jet", "session/jet/archive"},
+	"cmd/thinkd-store/demo":     {"provider/durable"},
+	"cmd/thinkd-store":          {"cmd/thinkd-store/demo", "cmd/thinkd/buildinfo", "cmd/thinkd/daemon/systemd", "cmd/thinkd/printable", "provider/durable", "session/jet", "session/jet/archive"},
 	"cmd/thinkd/chat/markdown":  {"cmd/thinkd/chat/highlight", "cmd/thinkd/printable"},
 
 	"bench/cluster": {"session", "session/jet"},
