@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/thinkd/thinkd/agent/tool/mcphttp"
 	"github.com/thinkd/thinkd/agent/tool/mcplogin"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
@@ -178,6 +179,9 @@ func (l *link) current(ctx context.Context) (listing, error) {
 func (l *link) unusable(err error) error {
 	if need, ok := errors.AsType[*mcplogin.NeededError](err); ok {
 		return need
+	}
+	if private, ok := errors.AsType[*mcphttp.PrivateError](err); ok {
+		return errors.New(private.Error()) // without the library's words around it, which have the address twice
 	}
 	reason := err.Error()
 	if l.program != nil && errors.Is(err, mcp.ErrConnectionClosed) {

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"crypto/tls"
 	"log/slog"
 	"net/http"
 	"os/exec"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/thinkd/thinkd/agent/tool/mcphttp"
 	"github.com/thinkd/thinkd/agent/tool/mcplogin"
 	"github.com/thinkd/thinkd/agent/tool/process"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
@@ -24,6 +24,7 @@ type Config struct {
 	Root    string          // the folder that the server is for, absolute; empty: none is named
 	PassEnv []string        // variables of the daemon that a program gets in addition to the usual ones
 
+	Client     http.RoundTripper  // of requests to a server with an address; nil: that of mcphttp.New
 	Login      *mcplogin.Login    // to a server with an address; nil: requests have only the headers of Server
 	Supervisor process.Supervisor // of the program; nil: it has only a process group
 	Log        *slog.Logger
@@ -39,8 +40,12 @@ const (
 func (c Config) transport() (way mcp.Transport, program *exec.Cmd, release func() error, err error) {
 	s := c.Server
 	if s.URL != "" {
+		next := c.Client
+		if next == nil {
+			next = mcphttp.New()
+		}
 		remote := &mcp.StreamableClientTransport{Endpoint: s.URL, MaxRetries: 2, HTTPClient: &http.Client{
-			Transport: &headers{s.Headers, direct()},
+			Transport: &headers{s.Headers, next},
 			CheckRedirect: func(*http.Request, []*http.Request) error {
 				return http.ErrUseLastResponse // the headers may have a key, which another address must not get
 			},
@@ -75,14 +80,6 @@ func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
 		answer.StatusCode = http.StatusNotFound
 	}
 	return answer, err
-}
-
-// direct is the default transport, with TLS 1.2 or later.
-func direct() http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	t.ForceAttemptHTTP2 = true
-	return t
 }
 
 // maxLine is the number of bytes that a line of a server's standard error may have in the log.

@@ -3,19 +3,20 @@ package mcplogin
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
 
+	"github.com/thinkd/thinkd/agent/tool/mcphttp"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/loopback"
@@ -28,7 +29,7 @@ type Config struct {
 	ClientID string // of a client that the operator has registered; empty: the client registers itself
 	Keys     *login.Keys
 	Wait     time.Duration     // for a person to log in; 0: ten minutes
-	Client   http.RoundTripper // nil: the default transport, with TLS 1.2 or later
+	Client   http.RoundTripper // nil: that of mcphttp.New
 }
 
 const (
@@ -55,10 +56,7 @@ type Login struct {
 // New returns the login to a server. It contacts nobody.
 func New(c Config) *Login {
 	if c.Client == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-		t.ForceAttemptHTTP2 = true
-		c.Client = t
+		c.Client = mcphttp.New()
 	}
 	return &Login{config: c}
 }
@@ -166,6 +164,9 @@ func (s source) Token() (*oauth2.Token, error) {
 		if code, refused := refusal(err); refused {
 			return nil, s.need(true, "the login cannot be renewed"+code)
 		}
+		if private, ok := errors.AsType[*mcphttp.PrivateError](err); ok {
+			return nil, fmt.Errorf("the login cannot be renewed: %w", private)
+		}
 		return nil, errors.New("the login cannot be renewed: the authorization server cannot be reached")
 	}
 	old, err := t.grant()
@@ -230,6 +231,9 @@ func (l *Login) challenge(ctx context.Context) (*http.Request, *http.Response, e
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := l.client().Do(req)
+	if private, ok := errors.AsType[*mcphttp.PrivateError](err); ok {
+		return nil, nil, l.failure(private.Error())
+	}
 	if err != nil {
 		return nil, nil, l.failure("the server cannot be reached")
 	}
@@ -243,8 +247,11 @@ func (l *Login) challenge(ctx context.Context) (*http.Request, *http.Response, e
 func (l *Login) authorize(ctx context.Context, back *loopback.Return, wait time.Duration, show func(login.Prompt), req *http.Request, resp *http.Response) error {
 	redirect := fmt.Sprintf("http://127.0.0.1:%d%s", back.Port(), returnPath)
 	resource := l.config.URL
+	client := l.client()
+	refused := &refusals{next: client.Transport}
+	client.Transport = refused
 	c := &auth.AuthorizationCodeHandlerConfig{
-		RedirectURL: redirect, RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: l.client(),
+		RedirectURL: redirect, RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: client,
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
 			ClientName: "thinkd", RedirectURIs: []string{redirect}, GrantTypes: []string{"authorization_code", "refresh_token"},
 			ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: "none"}},
@@ -284,12 +291,29 @@ func (l *Login) authorize(ctx context.Context, back *loopback.Return, wait time.
 		return err
 	}
 	if err := handler.Authorize(ctx, req, resp); err != nil {
+		if private := refused.last.Load(); private != nil {
+			return l.failure(private.Error())
+		}
 		return l.explain(err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.needed, l.refused = false, false
 	return nil
+}
+
+// refusals remembers the connections that were refused. The library tries further addresses after one, and its errors lose their types.
+type refusals struct {
+	next http.RoundTripper
+	last atomic.Pointer[mcphttp.PrivateError]
+}
+
+func (r *refusals) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.next.RoundTrip(req)
+	if private, ok := errors.AsType[*mcphttp.PrivateError](err); ok {
+		r.last.Store(private)
+	}
+	return resp, err
 }
 
 // local reports whether a host is this machine.

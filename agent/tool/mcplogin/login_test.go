@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/thinkd/thinkd/agent/tool/mcp"
+	"github.com/thinkd/thinkd/agent/tool/mcphttp"
 	"github.com/thinkd/thinkd/agent/tool/mcplogin"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
@@ -45,6 +47,7 @@ type house struct {
 	codes   map[string]url.Values
 	access  map[string]bool
 	refresh map[string]bool
+	replace map[string]any // members of metadata, by name
 	paths   []string
 	secrets []string
 }
@@ -73,8 +76,15 @@ func newHouse(t *testing.T) *house {
 	}
 	mux.Handle("/mcp", auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{ResourceMetadataURL: h.URL + "/.well-known/oauth-protected-resource/mcp"})(
 		sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)))
-	answer := func(path string, value any) {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, value) })
+	answer := func(path string, value map[string]any) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			for member, other := range h.replace {
+				if value[member] != nil {
+					value[member] = other
+				}
+			}
+			writeJSON(w, http.StatusOK, value)
+		})
 	}
 	answer("/.well-known/oauth-protected-resource/mcp", map[string]any{"resource": h.URL + "/mcp", "authorization_servers": []string{h.URL}, "scopes_supported": []string{"open"}})
 	answer("/.well-known/oauth-authorization-server", map[string]any{"issuer": h.URL, "authorization_endpoint": h.URL + "/authorize", "token_endpoint": h.URL + "/token",
@@ -357,5 +367,67 @@ func TestLoginFails(t *testing.T) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// public is the transport to a server of users that may be on the loopback address of the house and nowhere else inside.
+func public(allow ...string) http.RoundTripper {
+	p := mcphttp.Public{Server: "vault", Setting: "auth.mcp_private_addresses"}
+	for _, text := range allow {
+		p.Allow = append(p.Allow, netip.MustParsePrefix(text))
+	}
+	return p.Transport()
+}
+
+// The server of users names its authorization server, and that one names its endpoints. None of them leads to an address inside.
+func TestPrivateEndpoints(t *testing.T) {
+	const inside = "http://127.0.0.2:1"
+	for member, value := range map[string]any{"authorization_servers": []string{inside}, "registration_endpoint": inside + "/register", "token_endpoint": inside + "/token"} {
+		t.Run(member, func(t *testing.T) {
+			h := newHouse(t)
+			h.replace = map[string]any{member: value}
+			keys, _ := newKeys(t)
+			l := mcplogin.New(mcplogin.Config{Server: "vault", URL: h.URL + "/mcp", Keys: keys, Client: public("127.0.0.1/32")})
+			err := l.Login(t.Context(), func(p login.Prompt) { testgo.Go(t, func() { h.browse(p.URL) }) }) // ends with the login
+			if err == nil || !strings.Contains(err.Error(), "127.0.0.2 is not a public address") || !strings.Contains(err.Error(), "auth.mcp_private_addresses") {
+				t.Errorf("login: %v", err)
+			}
+			if !keys.Grant("mcp:vault").IsZero() {
+				t.Error("there is a login")
+			}
+		})
+	}
+}
+
+// A server of users inside is not contacted for its login either, and a login that there is already is not renewed there.
+func TestPrivateServer(t *testing.T) {
+	h := newHouse(t)
+	h.life = 1 // each token is renewed before its use
+	keys, _ := newKeys(t)
+	open := func(allow ...string) *mcplogin.Login {
+		return mcplogin.New(mcplogin.Config{Server: "vault", URL: h.URL + "/mcp", Keys: keys, Client: public(allow...)})
+	}
+	const want = "127.0.0.1 is not a public address"
+	if err := open().Login(t.Context(), func(login.Prompt) {}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("login: %v", err)
+	}
+	if h.visited("/mcp") != 0 {
+		t.Error("the server got a request")
+	}
+	if _, err := h.logIn(open("127.0.0.1/32")); err != nil {
+		t.Fatal(err)
+	}
+	before := h.visited("/token")
+	for allow, want := range map[string]string{"10.0.0.0/8": want, "127.0.0.0/8": ""} {
+		tokens, err := open(allow).TokenSource(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = tokens.Token(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("with %s: %v, want %q", allow, err, want)
+		}
+	}
+	if n := h.visited("/token") - before; n != 1 {
+		t.Errorf("%d requests for tokens", n)
 	}
 }

@@ -20,8 +20,9 @@ import (
 
 // Auth says who may use the daemon in addition to the person who runs it.
 type Auth struct {
-	Users      bool     // there are users: the file has [auth]
-	MCPServers []string // names of the servers of tools that the sessions of users have
+	Users      bool           // there are users: the file has [auth]
+	MCPServers []string       // names of the servers of tools that the sessions of users have
+	MCPPrivate []netip.Prefix // networks that are not public, in which these servers may be
 
 	Socket      string                // that the users of the machine open, absolute; empty: there is none
 	SocketUsers map[int]session.Owner // by the number of their account
@@ -72,21 +73,16 @@ func (a Auth) secretFiles() (list []string) {
 	return list
 }
 
-// auth checks [auth]. A server that runs a program on this machine is not for users, who do not own the machine.
+// auth checks [auth].
 func (src *source) auth(f *fileAuth, servers []toolhost.Server, getenv func(string) string) (Auth, error) {
 	if f == nil {
 		return Auth{}, nil
 	}
-	for _, name := range f.MCPServers {
-		i := slices.IndexFunc(servers, func(s toolhost.Server) bool { return s.Name == name })
-		switch {
-		case i < 0:
-			return Auth{}, src.errorf("auth.mcp_servers", "%q is not one of mcp_servers", name)
-		case servers[i].URL == "":
-			return Auth{}, src.errorf("auth.mcp_servers", "%q runs a program on this machine; only servers with a url can be for users", name)
-		}
+	private, err := src.userServers(f, servers)
+	if err != nil {
+		return Auth{}, err
 	}
-	a := Auth{Users: true, MCPServers: f.MCPServers, Socket: src.beside(f.Socket), KeyFile: src.beside(f.KeyFile), KeyCommand: f.KeyCommand}
+	a := Auth{Users: true, MCPServers: f.MCPServers, MCPPrivate: private, Socket: src.beside(f.Socket), KeyFile: src.beside(f.KeyFile), KeyCommand: f.KeyCommand}
 	switch {
 	case f.Socket == "" && len(f.SocketUsers) > 0:
 		return Auth{}, src.errorf("auth.socket_users", "has no effect without socket")
@@ -99,7 +95,6 @@ func (src *source) auth(f *fileAuth, servers []toolhost.Server, getenv func(stri
 	case noProgram(f.KeyCommand):
 		return Auth{}, src.errorf("auth.key_command", "must be a list of a program and its arguments")
 	}
-	var err error
 	if a.OIDC, err = src.oidc(f.OIDC); err != nil {
 		return Auth{}, err
 	}
@@ -146,6 +141,36 @@ func (src *source) auth(f *fileAuth, servers []toolhost.Server, getenv func(stri
 		a.SocketUsers[uid] = owner
 	}
 	return a, nil
+}
+
+// userServers checks which servers of tools users have, and returns the networks of auth.mcp_private_addresses. A server that runs a program on
+// this machine is not for users, who do not own the machine.
+func (src *source) userServers(f *fileAuth, servers []toolhost.Server) (private []netip.Prefix, err error) {
+	for _, name := range f.MCPServers {
+		i := slices.IndexFunc(servers, func(s toolhost.Server) bool { return s.Name == name })
+		switch {
+		case i < 0:
+			return nil, src.errorf("auth.mcp_servers", "%q is not one of mcp_servers", name)
+		case servers[i].URL == "":
+			return nil, src.errorf("auth.mcp_servers", "%q runs a program on this machine; only servers with a url can be for users", name)
+		}
+	}
+	const key = "auth.mcp_private_addresses"
+	if len(f.MCPPrivate) > 0 && len(f.MCPServers) == 0 {
+		return nil, src.errorf(key, "has no effect without mcp_servers")
+	}
+	for _, text := range f.MCPPrivate {
+		network, err := netip.ParsePrefix(text)
+		if addr, notOne := netip.ParseAddr(text); notOne == nil && addr.Zone() == "" {
+			addr = addr.Unmap()
+			network, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil || network.Addr().Is4In6() {
+			return nil, src.errorf(key, "%q is neither an address such as 10.0.8.5 nor a network such as 10.0.8.0/24", text)
+		}
+		private = append(private, network.Masked())
+	}
+	return private, nil
 }
 
 // oidc checks [auth.oidc]. An issuer without encryption could be anybody, except on this machine.

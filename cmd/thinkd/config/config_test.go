@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/budget"
@@ -421,6 +423,11 @@ behind_proxy = true
 			c.Servers = []toolhost.Server{{Name: "docs", URL: "https://docs.example.com/mcp"}}
 			c.Auth = Auth{Users: true, MCPServers: []string{"docs"}}
 		}},
+		{"users with a server inside", "[mcp_servers.docs]\nurl = \"https://docs.example.com/mcp\"\n[auth]\nmcp_servers = [\"docs\"]\nmcp_private_addresses = [\"10.0.8.5\", \"::ffff:127.0.0.1\", \"10.1.2.3/16\", \"fd00::/8\"]\n", func(c *Config) {
+			c.Servers = []toolhost.Server{{Name: "docs", URL: "https://docs.example.com/mcp"}}
+			c.Auth = Auth{Users: true, MCPServers: []string{"docs"}, MCPPrivate: []netip.Prefix{netip.MustParsePrefix("10.0.8.5/32"),
+				netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8")}}
+		}},
 		{"no public table", "models_dev = \"\"\n", func(c *Config) { c.ModelsDev = "" }},
 		{"bare sizes are bytes", "[limits]\nmax_turn_bytes = 70000\nmax_message_bytes = \"5000B\"\n", func(c *Config) {
 			c.Limits.TurnBytes, c.Limits.MessageBytes, c.Limits.ConfirmBytes = 70_000, 5000, 1250
@@ -435,7 +442,7 @@ behind_proxy = true
 		want := builtIn()
 		want.Path, want.Inputs = path, got.Inputs
 		tt.want(&want)
-		if diff := cmp.Diff(want, got, byValue); diff != "" {
+		if diff := cmp.Diff(want, got, byValue, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", tt.name, diff)
 		}
 	}
@@ -542,6 +549,11 @@ func TestConfigBroken(t *testing.T) {
 		{"no account", "[auth]\nsocket = \"/run/s\"\n[auth.socket_users]\nnobody-here = \"a\"", `FILE:4: auth.socket_users.nobody-here: there is no such account on this machine; give its number if the system looks it up elsewhere`},
 		{"no user", "[auth]\nsocket = \"/run/s\"\n[auth.socket_users]\n1 = \"\"", `FILE:4: auth.socket_users.1: the name of the user is empty`},
 		{"a server that is not there", "[auth]\nmcp_servers = [\"docs\"]", `FILE:2: auth.mcp_servers: "docs" is not one of mcp_servers`},
+		{"addresses without a server", "[auth]\nmcp_private_addresses = [\"10.0.8.5\"]", `FILE:2: auth.mcp_private_addresses: has no effect without mcp_servers`},
+		{"a name among addresses", "[mcp_servers.docs]\nurl = \"https://d\"\n[auth]\nmcp_servers = [\"docs\"]\nmcp_private_addresses = [\"db.internal\"]",
+			`FILE:5: auth.mcp_private_addresses: "db.internal" is neither an address such as 10.0.8.5 nor a network such as 10.0.8.0/24`},
+		{"an address of an interface", "[mcp_servers.docs]\nurl = \"https://d\"\n[auth]\nmcp_servers = [\"docs\"]\nmcp_private_addresses = [\"fe80::1%eth0\"]",
+			`FILE:5: auth.mcp_private_addresses: "fe80::1%eth0" is neither an address such as 10.0.8.5 nor a network such as 10.0.8.0/24`},
 		{"agent's name", "[agents.\"a b\"]\nmodel = \"sim/claude\"", `FILE:1: agents.a b: an agent's name has letters, digits, dots, dashes and underscores, at most 64`},
 		{"agent's model", "[providers.gateway]\napi = \"messages\"\ndialect = \"anthropic\"\nbase_url = \"http://127.0.0.1:1\"\n[agents.reviewer]\nmodel = \"claude-mythos-5\"",
 			`FILE:6: agents.reviewer.model: model "claude-mythos-5" is at several providers; say which: anthropic/claude-mythos-5, gateway/claude-mythos-5`},

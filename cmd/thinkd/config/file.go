@@ -227,6 +227,7 @@ type fileServe struct {
 // fileAuth is [auth] as written.
 type fileAuth struct {
 	MCPServers  []string          `toml:"mcp_servers"`
+	MCPPrivate  []string          `toml:"mcp_private_addresses"` // networks that are not public, in which these may be
 	Socket      string            `toml:"socket"`
 	SocketUsers map[string]string `toml:"socket_users"` // users by the number or the name of an account
 	OIDC        *fileOIDC         `toml:"oidc"`

@@ -70,7 +70,7 @@ func (s *nodeLinks) route(n *node.Node, agents *agent.Group, sessions func(metho
 		return sessions(p).Do(ctx, id, func(*agent.Agent) error { return nil })
 	}
 	s.config = link.Config{Nodes: link.Places{Open: open, Peers: peers}, Identity: s.identity, Run: uint64(n.Number()),
-		Wait: link.WaitTime, Limit: max(cmp.Or(limit, conn.DefaultMessageBytes), door.ACPMessageBytes), Log: s.log, Now: time.Now}
+		Limit: max(cmp.Or(limit, conn.DefaultMessageBytes), door.ACPMessageBytes), Log: s.log, Now: time.Now}
 	s.edge = link.NewEdge(s.config)
 	return s.edge
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/mcp"
+	"github.com/thinkd/thinkd/agent/tool/mcphttp"
 	"github.com/thinkd/thinkd/agent/tool/mcplogin"
 	"github.com/thinkd/thinkd/agent/tool/process"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
@@ -61,13 +63,18 @@ func openToolHosts(c config.Config, o Options, dir string, keys *login.Keys, log
 	t := &toolHosts{log: log, version: o.Version, supervisor: o.Supervisor, editors: editors, recall: recall, keys: keys, named: make(map[string]weak.Pointer[mcplogin.Login]), passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: o.Guard(c, dir), Sandbox: o.Sandbox(c), Supervisor: o.Supervisor}), offered: make(map[session.Ref][]toolhost.Host), roots: make(map[session.Ref][]string)}
 	for _, s := range c.Servers {
 		var to *mcplogin.Login
+		var client http.RoundTripper
+		forUsers := slices.Contains(c.Auth.MCPServers, s.Name)
+		if forUsers { // the operator's sessions share the connections
+			client = mcphttp.Public{Server: s.Name, Allow: c.Auth.MCPPrivate, Setting: "auth.mcp_private_addresses"}.Transport()
+		}
 		if s.URL != "" && !hasHeader(s.Headers, "Authorization") {
-			to = mcplogin.New(mcplogin.Config{Server: s.Name, URL: s.URL, ClientID: s.OAuth, Keys: keys})
+			to = mcplogin.New(mcplogin.Config{Server: s.Name, URL: s.URL, ClientID: s.OAuth, Keys: keys, Client: client})
 			t.logins = append(t.logins, to)
 		}
-		host := t.server("mcp:", s, to)
+		host := t.server("mcp:", s, client, to)
 		t.shared = append(t.shared, host)
-		if slices.Contains(c.Auth.MCPServers, s.Name) {
+		if forUsers {
 			t.forUsers = append(t.forUsers, host)
 		}
 	}
@@ -178,7 +185,7 @@ func (t *toolHosts) offer(s toolhost.Server) toolhost.Host {
 	if s.URL != "" && !hasHeader(s.Headers, "Authorization") {
 		to = t.loginTo(s.URL)
 	}
-	return t.server(offered, s, to)
+	return t.server(offered, s, nil, to)
 }
 
 // offered begins the name of a host that a client has offered.
@@ -186,12 +193,12 @@ const offered = "offered:"
 
 // server makes a host. The names of the operator's and of clients' begin differently, so that neither is taken for the
 // other, whatever a session's record says.
-func (t *toolHosts) server(kind string, s toolhost.Server, to *mcplogin.Login) toolhost.Host {
+func (t *toolHosts) server(kind string, s toolhost.Server, client http.RoundTripper, to *mcplogin.Login) toolhost.Host {
 	root := ""
 	if kind == offered { // the folder of its session
 		root = s.CWD
 	}
-	return mcp.New(mcp.Config{Server: s, Name: kind + s.Name, Root: root, Login: to, Version: t.version, PassEnv: t.passEnv, Supervisor: t.supervisor, Log: t.log})
+	return mcp.New(mcp.Config{Server: s, Name: kind + s.Name, Root: root, Client: client, Login: to, Version: t.version, PassEnv: t.passEnv, Supervisor: t.supervisor, Log: t.log})
 }
 
 // of lists the hosts of an owner's session, or of one that has no id yet. A fork has the tools of its parent, but
