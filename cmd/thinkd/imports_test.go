@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"session/share":       {"provider/durable", "session"},
 	"session/search":      {"provider", "session"},
 	"session/mem":         {"provider", "session"},
-	"session/jet":         {"provider", "session", "session/lease"},
+	"session/jet":         {"provider", "provider/durable", "session", "session/lease"},
 	"session/jet/jettest": {"provider/testgo", "session/jet"},
 	"session/jet/archive": {"provider/durable", "session", "session/jet"},
 	"session/bolt":        {"provider", "provider/durable", "session", "session/bolt/page", "session/tool"},
