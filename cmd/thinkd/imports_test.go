@@ -107,7 +107,7 @@ var allowed = map[string][]string{
 	"rpc/cluster/heartbeat": {"rpc/cluster/presence", "session", "session/jet", "session/lease"},
 	"rpc/cluster/model":     {"session", "session/lease"},
 	"rpc/cluster/link":      {"rpc/auth", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/method", "session"},
-	"rpc/cluster/node":      {"rpc/cluster/heartbeat", "session", "session/jet", "session/lease"},
+	"rpc/cluster/node":      {"provider/durable", "rpc/cluster/heartbeat", "session", "session/jet", "session/lease"},
 
 	"provider/sim":           {"provider/sim/portable", "provider/sim/schema", "provider/sim/strict"},
 	"provider/sim/schema":    {"provider/sim/strict"},
