@@ -1,15 +1,16 @@
 // Measures the page in a browser: `npm run bench --prefix web -- PROGRAM [PROGRAM …]`, on a machine without other work. Each PROGRAM is a
 // build of ./cmd/thinkd; give those of two commits to compare them. They take turns, so that a slower minute of the machine meets both. It
 // wants chromium. ROUNDS is how often each is measured (3); the table has the median.
+import { resolve } from "node:path";
 import { browser, open, serve, vendor } from "./test/harness.mjs";
 import { gaps, measures, scroll, slowPaint, typing } from "./test/measure.mjs";
 
-const programs = process.argv.slice(2);
+const programs = process.argv.slice(2).map((path) => resolve(process.env.INIT_CWD ?? ".", path)); // npm changes to the folder of the package
 const rounds = Number(process.env.ROUNDS ?? 3);
 const deltas = Number(process.env.DELTAS ?? 50_000);
 const turns = Number(process.env.TURNS ?? 1000); // two messages each
 if (programs.length === 0) {
-	console.error("name one or more programs: go build -o new ./cmd/thinkd, then npm run bench --prefix web -- $PWD/new");
+	console.error("name one or more programs: go build -o new ./cmd/thinkd, then npm run bench --prefix web -- new");
 	process.exit(2);
 }
 
@@ -20,7 +21,7 @@ async function clock(page) {
 	return async () => (await session.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value;
 }
 
-/** Measures one program once. */
+/** Measures one program once. Whatever happens, it leaves no daemon and no browser behind. */
 async function measure(program) {
 	process.env.THINKD = program;
 	const half = (word) => Array.from({ length: deltas / 2 }, (_, i) => `${word}${i}${i % 40 === 39 ? "\n\n" : " "}`);
@@ -30,6 +31,14 @@ async function measure(program) {
 		return { thinking: ["Hm."], text: ["It is *so*."] };
 	});
 	const [chrome, daemon] = await Promise.all([browser(), serve({ env: model.env })]);
+	try {
+		return await figuresOf(chrome, daemon);
+	} finally {
+		for (const thing of [chrome, daemon, model]) await thing.close();
+	}
+}
+
+async function figuresOf(chrome, daemon) {
 	const figures = {};
 
 	const page = await open(chrome, daemon.url);
@@ -43,7 +52,7 @@ async function measure(program) {
 	const used = await cpu();
 	const began = performance.now();
 	await page.press("#in", "Enter");
-	await page.locator(".step.think.live").waitFor();
+	await page.locator(".step.think").last().waitFor();
 	const keys = await typing(page, () => page.locator(".foot:visible").count());
 	figures[`${deltas} deltas, s`] = (performance.now() - began) / 1000;
 	figures["CPU of the page for them, s"] = (await cpu()) - used;
@@ -86,7 +95,6 @@ async function measure(program) {
 	figures["frames above 50 ms while scrolling"] = scrolled.above;
 	let strokes = 0;
 	figures["slowest key beside them, ms"] = (await typing(page, async () => strokes++ > 10)).slowest;
-	for (const thing of [chrome, daemon, model]) await thing.close();
 	return figures;
 }
 

@@ -6,9 +6,17 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
+	"strings"
+	"sync"
+	"time"
 )
 
 // protocol is protocol.md of the repository's top, which no package can embed from there.
@@ -55,9 +63,58 @@ func Pages() map[string]http.Handler {
 	}
 }
 
+// page serves a file of the program. A browser keeps it, and asks each time whether it is still the same one: a reload then costs a
+// line of the network, and an upgrade of the daemon is seen at once.
 func page(kind, text string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", kind)
-		io.WriteString(w, text) // an error is the client's: it has gone
+	packed := sync.OnceValue(func() packedFile { return pack(text) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, file := w.Header(), packed()
+		h.Set("Content-Type", kind)
+		h.Set("Cache-Control", "no-cache")
+		h.Set("Vary", "Accept-Encoding")
+		body, tag := text, file.tag
+		if file.gzip != "" && acceptsGzip(r) {
+			h.Set("Content-Encoding", "gzip")
+			body, tag = file.gzip, tag+"-gzip"
+		}
+		h.Set("ETag", `"`+tag+`"`)
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(body)) // an error is the client's: it has gone
 	})
+}
+
+// packedFile is what a file's first reader makes of it: the daemon of an editor, whose page nobody opens, makes nothing.
+type packedFile struct {
+	tag  string // the same for the same text
+	gzip string // empty: compressed it would not be smaller
+}
+
+func pack(text string) packedFile {
+	sum := sha256.Sum256([]byte(text))
+	file := packedFile{tag: hex.EncodeToString(sum[:12])}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := io.WriteString(z, text)
+	if err = errors.Join(err, z.Close()); err != nil {
+		panic(err) // a buffer takes everything
+	}
+	if b.Len() < len(text) {
+		file.gzip = b.String()
+	}
+	return file
+}
+
+// acceptsGzip reports whether a client names gzip, as all browsers do. One that accepts it by a wildcard gets the text as it is.
+func acceptsGzip(r *http.Request) bool {
+	for _, list := range r.Header.Values("Accept-Encoding") {
+		for coding := range strings.SplitSeq(list, ",") {
+			name, weight, _ := strings.Cut(coding, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				continue
+			}
+			_, q, found := strings.Cut(weight, "=")
+			q = strings.TrimSpace(q)
+			return !found || strings.Trim(q, "0.") != ""
+		}
+	}
+	return false
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -52,6 +53,46 @@ func TestPages(t *testing.T) {
 	}
 	if strings.Contains(style, "url(") || strings.Contains(style, "@import") {
 		t.Error("the style sheet loads something")
+	}
+}
+
+// A client gets a file compressed if it accepts that, and nothing if it has the file: each of both forms has its own tag.
+func TestPageIsCompressed(t *testing.T) {
+	get := func(accept, known string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", "/app.js", nil)
+		if accept != "" {
+			r.Header.Set("Accept-Encoding", accept)
+		}
+		if known != "" {
+			r.Header.Set("If-None-Match", known)
+		}
+		w := httptest.NewRecorder()
+		Pages()["/app.js"].ServeHTTP(w, r)
+		return w
+	}
+	tags := make(map[string]string)
+	for accept, packed := range map[string]bool{
+		"": false, "gzip": true, "br, gzip;q=0.5": true, "deflate, GZIP ; q=1": true, "gzip;q=0": false, "gzip; q=0.000": false, "gzipped": false, "identity": false,
+	} {
+		w := get(accept, "")
+		body, err := io.ReadAll(w.Body)
+		if packed && err == nil {
+			var z *gzip.Reader
+			if z, err = gzip.NewReader(bytes.NewReader(body)); err == nil {
+				body, err = io.ReadAll(z)
+			}
+		}
+		h := w.Header()
+		if err != nil || string(body) != script || (h.Get("Content-Encoding") == "gzip") != packed || h.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("Accept-Encoding %q: %d bytes, %v, %v", accept, len(body), err, h)
+		}
+		tags[h.Get("ETag")] = accept
+		if again := get(accept, h.Get("ETag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+			t.Errorf("Accept-Encoding %q: a client that has the file gets %d and %d bytes", accept, again.Code, again.Body.Len())
+		}
+	}
+	if len(tags) != 2 {
+		t.Errorf("tags %v, want one for each form", tags)
 	}
 }
 

@@ -6,11 +6,12 @@
 //	thinkd-store copy [FLAGS]      keeps a second copy of the store, as files
 //	thinkd-store verify [FLAGS]    checks the second copy
 //	thinkd-store restore [FLAGS]   puts the second copy back into empty servers
+//	thinkd-store demo [FLAGS]      runs three servers and three nodes on this machine
 //	thinkd-store version
 //
 // Every append is synced before it is acknowledged, and a client that does not answer for 10 s is disconnected. These settings cannot be changed.
 //
-// Inside the package, files depend in one direction: main, copies, serve, log, options, credentials, config.
+// Inside the package, files depend in one direction: main, demo, copies, serve, log, options, credentials, config.
 package main
 
 import (
@@ -56,9 +57,11 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return verify(ctx, args, out, log)
 	case "restore":
 		return restore(ctx, args, out, log)
+	case "demo":
+		return runDemo(ctx, args, os.Stdin, out, log)
 	case "version":
 		_, err := fmt.Fprintln(out, "thinkd-store", buildinfo.Read(version).Version)
 		return err
 	}
-	return fmt.Errorf("unknown command %q: there are credentials, copy, verify, restore and version; without a command, thinkd-store runs a server", command)
+	return fmt.Errorf("unknown command %q: there are credentials, copy, verify, restore, demo and version; without a command, thinkd-store runs a server", command)
 }

@@ -297,7 +297,7 @@ func TestSystemsAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := make(map[string]bool)
-	for _, row := range regexp.MustCompile("(?m)^\\| `([\\w/]+_)\\*\\.go` \\|").FindAllStringSubmatch(string(page), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([\\w/-]+_)\\*\\.go` \\|").FindAllStringSubmatch(string(page), -1) {
 		listed[row[1]] = true
 	}
 	there := make(map[string]bool)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/thinkd/thinkd/cmd/thinkd/config"
-	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
+	"github.com/thinkd/thinkd/cmd/thinkd/network"
 	"github.com/thinkd/thinkd/rpc/audit"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -31,21 +29,17 @@ func (p *program) tokensCommand(name string) *cobra.Command {
 		Long: `Create, list and revoke API tokens. A token lets its bearer in at the listener of
 thinkd serve, with some of the rights of a user, or of the operator. The daemon takes them
 if the config has [auth]; docs/teams.md says what users can do. Only a digest of each token
-is stored. Changes apply within a second, also to open connections. If the config has
-[cluster], the tokens are those of all nodes.`,
+is stored. Changes apply within a second, also to open connections.`,
 		Args: noCommand,
 	}
 	cmd.AddCommand(p.tokenCreateCommand(), p.tokenListCommand(), p.tokenRevokeCommand())
 	return cmd
 }
 
-// tokens opens the records of API tokens. The caller must call end.
-func (p *program) tokens(ctx context.Context, c config.Config) (records auth.Records, end func(), err error) {
+// tokens is the folder of API tokens.
+func (p *program) tokens() (auth.Folder, error) {
 	dir, err := p.options.Data()
-	if err != nil {
-		return nil, nil, err
-	}
-	return daemon.OpenTokens(ctx, dir, c)
+	return network.Tokens(dir), err
 }
 
 func (p *program) tokenCreateCommand() *cobra.Command {
@@ -62,22 +56,21 @@ Rights: use (sessions), keys (those of the tenant, or the daemon's), settings (w
 admin (run the daemon), audit (read what others did).`,
 		Example: `  thinkd token create --user ann --rights use --expires 30d
   thinkd token create --rights use --note "nightly script" --expires never`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			until, err := expiry(expires, time.Now())
 			if err != nil {
 				return err
 			}
 			r.Expires = until
+			folder, err := p.tokens()
+			if err != nil {
+				return err
+			}
 			c, err := p.options.Config()
 			if err != nil {
 				return err
 			}
-			records, end, err := p.tokens(cmd.Context(), c)
-			if err != nil {
-				return err
-			}
-			defer end()
-			made, token, err := records.Create(r)
+			made, token, err := folder.Create(r)
 			if err != nil {
 				return err
 			}
@@ -132,15 +125,12 @@ func (p *program) tokenListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tokens", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, wrong := p.options.Config()
-			records, end, err := p.tokens(cmd.Context(), c)
+		RunE: func(*cobra.Command, []string) error {
+			folder, err := p.tokens()
 			if err != nil {
-				return errors.Join(err, wrong)
+				return err
 			}
-			defer end()
-			list, err := records.List()
-			err = errors.Join(err, wrong)
+			list, err := folder.List()
 			for i := range list {
 				list[i].Digest = ""
 			}
@@ -182,19 +172,19 @@ func (p *program) showTokens(list []auth.Record, now time.Time) error {
 func (p *program) tokenRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID...", Short: "Revoke tokens, and disconnect their bearers", Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, wrong := p.options.Config() // a wrong config is no reason to let a bearer in: the tokens are those of the data directory then
-			records, end, err := p.tokens(cmd.Context(), c)
+		RunE: func(_ *cobra.Command, args []string) error {
+			folder, err := p.tokens()
 			if err != nil {
-				return errors.Join(err, wrong)
+				return err
 			}
-			defer end()
-			errs := []error{wrong}
+			var errs []error
 			for _, id := range args {
-				err := records.Revoke(id)
-				if err != nil {
-					err = fmt.Errorf("%s: %w", id, err)
-				} else if wrong == nil {
+				if err := folder.Revoke(id); err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", id, err))
+					continue
+				}
+				c, err := p.options.Config() // after the token is void: a wrong config is no reason to let its bearer in
+				if err == nil {
 					err = p.audit(c, audit.Record{Method: "token/revoke", Token: id})
 				}
 				errs = append(errs, err)

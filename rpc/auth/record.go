@@ -119,13 +119,7 @@ func CheckOwner(o session.Owner) error {
 	return nil
 }
 
-// readRecord reads the record of the token with an id.
-func readRecord(text []byte, id string) (r Record, err error) {
-	if err = json.Unmarshal(text, &r); err == nil && r.ID != id {
-		err = errors.New("the record is of another token")
-	}
-	if err == nil {
-		_, _, err = r.read()
-	}
+func readRecord(text []byte) (r Record, err error) {
+	err = json.Unmarshal(text, &r)
 	return r, err
 }

@@ -31,7 +31,8 @@ type Routed interface {
 type Routes interface {
 	// Route returns the node that answers a request about a session; nil: this daemon does. Any error is the answer to the request.
 	// It is called for each request that names a session, when the right to call the method has been checked and before the
-	// params are decoded. The id may be that of no session. Route waits for nothing but a store.
+	// params are decoded. The id may be that of no session. Route waits for a store, and some seconds for a session whose node has just died. Other
+	// requests of the client and its updates wait meanwhile.
 	Route(ctx context.Context, method string, id session.ID) (Remote, error)
 
 	// Greeted takes the params of the client's initialize, which are valid until it returns.

@@ -134,10 +134,7 @@ func (l *Logins) admit(r *http.Request) (auth.Grant, error) {
 	if found.SignIn != nil {
 		return l.admitSignIn(found, valid)
 	}
-	g, ok, err := l.token.byID(found.Token)
-	if err != nil {
-		return auth.Grant{}, err
-	}
+	g, ok := l.token.byID(found.Token)
 	if !ok { // the token was revoked, or has expired
 		return auth.Grant{}, errVoidLogin
 	}

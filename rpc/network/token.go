@@ -112,24 +112,22 @@ func (t *Token) Renew(r *http.Request, token string) (auth.Grant, error) {
 	return auth.Grant{}, wrong
 }
 
-// byID returns what the API token with an id grants, or for no id the operator's token. The error says why that is not known; ok is false then.
-func (t *Token) byID(id string) (g auth.Grant, ok bool, err error) {
+// byID returns what the API token with an id grants, or for no id the operator's token.
+func (t *Token) byID(id string) (auth.Grant, bool) {
 	if id == "" {
 		valid, _, open := t.current()
-		return auth.Grant{Principal: method.Operator(), Valid: valid}, open, nil
+		return auth.Grant{Principal: method.Operator(), Valid: valid}, open
 	}
 	for _, a := range t.others {
-		if list, is := a.(interface {
+		if list, ok := a.(interface {
 			ByID(id string) (auth.Grant, bool)
-			Unconfirmed() error
-		}); is {
+		}); ok {
 			if g, ok := list.ByID(id); ok {
-				return g, true, nil
+				return g, true
 			}
-			err = list.Unconfirmed()
 		}
 	}
-	return auth.Grant{}, false, err
+	return auth.Grant{}, false
 }
 
 var errWrongToken = &auth.Refusal{Status: http.StatusUnauthorized,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/jet/jettest"
 	"github.com/thinkd/thinkd/session/storetest"
 )
 
@@ -31,8 +32,8 @@ func TestFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	p := startProcesses(t, dir, "--max-disk", "1GiB")
-	s := openThree(t, p.dial(0, 1, 2))
+	p := jettest.StartProcesses(t, dir, "--max-disk", "1GiB")
+	s := openThree(t, p.Dial(0, 1, 2))
 	of, id := s.For(session.Operator), storetest.ID(1)
 	storetest.Create(t, of, session.Session{ID: id})
 	log := storetest.Claim(t, of, id)

@@ -3,24 +3,13 @@
 package jet_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
@@ -29,136 +18,6 @@ import (
 	"github.com/thinkd/thinkd/session/jet/jettest"
 	"github.com/thinkd/thinkd/session/storetest"
 )
-
-// processes are three store servers, each a process.
-type processes struct {
-	t       *testing.T
-	program string
-	dir     string
-	args    []string // of each server
-	listen  []string
-	cluster []string
-	running []*exec.Cmd
-}
-
-// startProcesses starts servers with data below a directory.
-func startProcesses(t *testing.T, dir string, args ...string) *processes {
-	t.Helper()
-	p := &processes{t: t, dir: dir, args: args, running: make([]*exec.Cmd, 3)}
-	p.program = filepath.Join(t.TempDir(), "thinkd-store")
-	if out, err := exec.Command("go", "build", "-o", p.program, "github.com/thinkd/thinkd/cmd/thinkd-store").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for range 3 {
-		p.listen, p.cluster = append(p.listen, p.address()), append(p.cluster, p.address())
-	}
-	t.Cleanup(func() {
-		for i, cmd := range p.running {
-			if cmd != nil {
-				p.signal(i, syscall.SIGCONT)
-				p.kill(i)
-			}
-		}
-	})
-	p.startAll()
-	return p
-}
-
-func (p *processes) address() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-func (p *processes) startAll() {
-	for i := range p.running {
-		p.start(i)
-	}
-}
-
-// start returns when the server accepts connections.
-func (p *processes) start(i int) {
-	p.t.Helper()
-	name := fmt.Sprint("s", i+1)
-	cmd := exec.Command(p.program, "--name", name, "--dir", filepath.Join(p.dir, name), "--listen", p.listen[i], "--cluster-listen", p.cluster[i], "--routes", strings.Join(p.cluster, ","))
-	cmd.Args = append(cmd.Args, p.args...)
-	read, write, err := os.Pipe()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	cmd.Stderr = write
-	if err := errors.Join(cmd.Start(), write.Close()); err != nil {
-		p.t.Fatal(err)
-	}
-	p.running[i] = cmd
-	lines := bufio.NewReader(read)
-	for log := ""; ; {
-		line, err := lines.ReadString('\n')
-		if log += line; err != nil {
-			p.t.Fatalf("server %d: %v\n%s", i+1, err, log)
-		}
-		if strings.Contains(line, "accepts connections") {
-			break
-		}
-	}
-	testgo.Go(p.t, func() { // ends with the process
-		if _, err := io.Copy(io.Discard, lines); err != nil {
-			p.t.Error(err)
-		}
-		read.Close()
-	})
-}
-
-func (p *processes) signal(i int, s syscall.Signal) {
-	p.t.Helper()
-	if err := p.running[i].Process.Signal(s); err != nil {
-		p.t.Error(err)
-	}
-}
-
-// kill returns when the process has ended.
-func (p *processes) kill(i int) {
-	p.t.Helper()
-	p.signal(i, syscall.SIGKILL)
-	var exit *exec.ExitError
-	if err := p.running[i].Wait(); !errors.As(err, &exit) {
-		p.t.Errorf("server %d: %v", i+1, err)
-	}
-	p.running[i] = nil
-}
-
-func (p *processes) dial(which ...int) jet.Conns {
-	var urls []string
-	for _, i := range which {
-		urls = append(urls, "nats://"+p.listen[i])
-	}
-	return jettest.Dial(p.t, urls...)
-}
-
-// leader is the server that leads a stream, as soon as there is one.
-func (p *processes) leader(conns jet.Conns, stream string) int {
-	p.t.Helper()
-	for try := 0; ; try++ {
-		m, err := conns.Request(p.t.Context(), try, nats.NewMsg("$JS.API.STREAM.INFO."+stream))
-		var info struct {
-			Cluster struct {
-				Leader string `json:"leader"`
-			} `json:"cluster"`
-		}
-		if err == nil {
-			err = json.Unmarshal(m.Data, &info)
-		}
-		if leader := info.Cluster.Leader; err == nil && leader != "" {
-			return int(leader[1] - '1')
-		}
-		if p.t.Context().Err() != nil {
-			p.t.Fatal(err)
-		}
-	}
-}
 
 // appender appends to one session, and remembers what was acknowledged.
 type appender struct {
@@ -263,8 +122,8 @@ func openThree(t *testing.T, link jet.Link) *jet.Store {
 // a log that is older than the last acknowledgement, also if a leader answers that was stopped and has lost its office meanwhile. A second copy is kept all the time.
 func TestProcesses(t *testing.T) {
 	testgo.Cost(t)
-	p := startProcesses(t, t.TempDir())
-	conns := p.dial(0, 1, 2)
+	p := jettest.StartProcesses(t, t.TempDir())
+	conns := p.Dial(0, 1, 2)
 	s := openThree(t, conns)
 	of := s.For(session.Operator)
 	var list []*appender
@@ -286,22 +145,22 @@ func TestProcesses(t *testing.T) {
 	const stream = "thinkd_LOG_0"
 	t.Logf("without a fault: 20 appends of 4 sessions in %v", progress(t, list, 20))
 
-	leader := p.leader(conns, stream)
-	p.kill(leader)
+	leader := p.Leader(conns, stream)
+	p.Kill(leader)
 	t.Logf("the leader is killed: %v", progress(t, list, 20))
-	p.start(leader)
+	p.Start(leader)
 	t.Logf("it is back: %v", progress(t, list, 20))
 
 	probe := storetest.ID(50)
 	storetest.Create(t, of, session.Session{ID: probe})
 	log := storetest.Claim(t, of, probe)
 	storetest.AddTo(t, log, session.Entry{Time: 1, Body: session.Setting{}})
-	old := p.leader(conns, stream)
-	p.signal(old, syscall.SIGSTOP)
+	old := p.Leader(conns, stream)
+	p.Signal(old, syscall.SIGSTOP)
 	t.Logf("the leader is stopped: %v", progress(t, list, 20))
 	storetest.AddTo(t, log, session.Entry{Time: 2, Body: session.Setting{}})
-	p.signal(old, syscall.SIGCONT)
-	other := openThree(t, p.dial(old)) // it asks the outdated leader alone
+	p.Signal(old, syscall.SIGCONT)
+	other := openThree(t, p.Dial(old)) // it asks the outdated leader alone
 	if _, err := other.For(session.Operator).Claim(t.Context(), probe); err != nil {
 		t.Fatal(err)
 	}
@@ -312,18 +171,15 @@ func TestProcesses(t *testing.T) {
 	storetest.WantErr(t, "append by the holder before", err, session.ErrFenced)
 	t.Logf("it goes on: %v", progress(t, list, 20))
 
-	for i := range p.running {
-		p.kill(i)
+	for i := range 3 {
+		p.Kill(i)
 	}
-	p.startAll()
+	p.StartAll()
 	t.Logf("all were killed, and started: %v", progress(t, list, 20))
 
-	for i := range p.running {
-		p.signal(i, syscall.SIGTERM)
-		if err := p.running[i].Wait(); err != nil {
-			t.Errorf("server %d: %v", i+1, err)
-		}
-		p.start(i)
+	for i := range 3 {
+		p.Shutdown(i)
+		p.Start(i)
 		t.Logf("server %d was shut down, and started: %v", i+1, progress(t, list, 20))
 	}
 	close(stop)

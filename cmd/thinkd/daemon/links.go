@@ -15,6 +15,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/cmd/thinkd/network"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/cluster/link"
@@ -31,7 +32,7 @@ type nodeLinks struct {
 	listener net.Listener
 	address  string // where other nodes connect to
 	identity *link.Identity
-	tokens   *auth.Tokens // nil before serve
+	tokens   *auth.Tokens
 	log      *slog.Logger
 
 	edge    *link.Edge // nil before route
@@ -42,7 +43,7 @@ type nodeLinks struct {
 }
 
 // listen takes the address for links. It is before the first heartbeat, which tells it to the other nodes.
-func listen(c config.Cluster, log *slog.Logger) (*nodeLinks, error) {
+func listen(c config.Cluster, dir string, log *slog.Logger) (*nodeLinks, error) {
 	identity, err := link.NewIdentity(c.Prefix, c.Name, link.Files{CA: c.Link.CA, Cert: c.Link.Cert, Key: c.Link.Key})
 	if err != nil {
 		return nil, fmt.Errorf("[cluster] links: %w", err)
@@ -51,7 +52,8 @@ func listen(c config.Cluster, log *slog.Logger) (*nodeLinks, error) {
 	if err != nil {
 		return nil, fmt.Errorf("[cluster] link_listen: %w", err)
 	}
-	s := &nodeLinks{listener: l, address: cmp.Or(c.Link.Address, l.Addr().String()), identity: identity, log: log}
+	s := &nodeLinks{listener: l, address: cmp.Or(c.Link.Address, l.Addr().String()), identity: identity, log: log,
+		tokens: auth.NewTokens(network.Tokens(dir), log)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -68,14 +70,13 @@ func (s *nodeLinks) route(n *node.Node, agents *agent.Group, sessions func(metho
 		return sessions(p).Do(ctx, id, func(*agent.Agent) error { return nil })
 	}
 	s.config = link.Config{Nodes: link.Places{Open: open, Peers: peers}, Identity: s.identity, Run: uint64(n.Number()),
-		Limit: max(cmp.Or(limit, conn.DefaultMessageBytes), door.ACPMessageBytes), Log: s.log, Now: time.Now}
+		Wait: link.WaitTime, Limit: max(cmp.Or(limit, conn.DefaultMessageBytes), door.ACPMessageBytes), Log: s.log, Now: time.Now}
 	s.edge = link.NewEdge(s.config)
 	return s.edge
 }
 
-// serve serves the other nodes. Clients with API tokens need one of records.
-func (s *nodeLinks) serve(server *rpc.Server, records auth.Records) {
-	s.tokens = auth.NewTokens(records, s.log)
+// serve serves the other nodes.
+func (s *nodeLinks) serve(server *rpc.Server) {
 	owner := &link.Owner{Config: s.config, Confirm: s.tokens.ByID, Serve: server.ServeLink}
 	s.running.Go(func() { // these end with ctx
 		if err := owner.Run(s.ctx, s.listener); err != nil {

@@ -49,6 +49,8 @@ type cluster struct {
 	gone   map[string]bool
 	tokens map[string]auth.Grant // API tokens, by id
 	late   time.Duration         // of the clocks of the nodes
+	await  time.Duration         // how long requests wait for a session
+	moves  map[session.ID]string // where sessions go when they are asked for the third time
 }
 
 // node is one of them.
@@ -126,7 +128,7 @@ func grows(pieces <-chan string) func(context.Context, func(provider.Event) bool
 // newCluster has the nodes a, b and so on.
 func newCluster(t *testing.T, names ...string) *cluster {
 	c := &cluster{t: t, by: newAuthority(t), store: mem.New(), model: &scripted{calls: make(chan func(context.Context, func(provider.Event) bool), 16)},
-		serves: make(map[session.ID]string), nodes: make(map[string]*node), gone: make(map[string]bool), tokens: make(map[string]auth.Grant)}
+		serves: make(map[session.ID]string), nodes: make(map[string]*node), gone: make(map[string]bool), tokens: make(map[string]auth.Grant), moves: make(map[session.ID]string)}
 	for _, name := range names {
 		c.start(name)
 	}
@@ -147,7 +149,7 @@ func (c *cluster) start(name string) *node {
 		Provider: func(string) provider.Provider { return c.model }}); err != nil {
 		t.Fatal(err)
 	}
-	config := link.Config{Nodes: view{c, n}, Identity: n.identity, Run: 1, Limit: 32 << 20, Log: log, Now: c.now}
+	config := link.Config{Nodes: view{c, n}, Identity: n.identity, Run: 1, Limit: 32 << 20, Wait: c.await, Log: log, Now: c.now}
 	n.edge = link.NewEdge(config)
 	n.server = rpc.NewServer(rpc.Config{Router: n.edge, Config: service.Config{Log: log, Sessions: service.AgentsOf(n.group), Catalog: n.group.Config().Catalog,
 		Settings: new(registry.Settings), Providers: func() []service.ProviderStatus { return nil },
@@ -223,6 +225,9 @@ func (v view) Serving(_ context.Context, _ method.Principal, id session.ID) (lin
 	v.c.mu.Lock()
 	defer v.c.mu.Unlock()
 	v.c.asked = append(v.c.asked, id)
+	if to, ok := v.c.moves[id]; ok && len(v.c.asked) == 3 {
+		v.c.serves[id] = to
+	}
 	name := cmp.Or(v.c.serves[id], v.n.name)
 	if name == v.n.name {
 		return link.Node{}, "", true, nil

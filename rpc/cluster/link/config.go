@@ -23,8 +23,9 @@ type Nodes interface {
 type Config struct {
 	Nodes    Nodes
 	Identity *Identity
-	Run      uint64 // the number of this run of the node
-	Limit    int    // bytes of a message
+	Run      uint64        // the number of this run of the node
+	Limit    int           // bytes of a message
+	Wait     time.Duration // how long a request waits for a session whose node cannot be reached; 0: not at all
 	Log      *slog.Logger
 	Now      func() time.Time // by which grants expire: the clock of the wall
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -75,19 +76,55 @@ type routes struct {
 	remotes map[Node]*remote
 }
 
+// WaitTime is for [Config.Wait]. A node that was killed counts as present for 5 s, and then another one claims its sessions.
+const WaitTime = 10 * time.Second
+
+// movePause is how long Route waits before it asks again where a session is.
+const movePause = 200 * time.Millisecond
+
 // Route is that of [dispatch.Routes]. A session that the client follows over a link is asked for there: the node has the session as long as the
-// client follows it.
+// client follows it. While the node that has the session cannot be reached, Route asks again where it is: nothing was sent there, and the client could
+// only do the same.
 func (r *routes) Route(ctx context.Context, _ string, id session.ID) (dispatch.Remote, error) {
 	for _, m := range r.all() {
 		if m.following(id) {
 			return m, nil
 		}
 	}
-	n, address, here, err := r.edge.config.Nodes.Serving(ctx, r.client.Now(), id)
-	if err != nil || here {
-		return nil, err
+	late := time.NewTimer(r.edge.config.Wait)
+	defer late.Stop()
+	for {
+		n, address, here, err := r.edge.config.Nodes.Serving(ctx, r.client.Now(), id)
+		if here && err == nil {
+			return nil, nil
+		}
+		_, moving := errors.AsType[*session.ElsewhereError](err)
+		var m *remote
+		if err == nil {
+			m = r.remote(n, address)
+			moving = m.unreachable(ctx)
+		}
+		if !moving {
+			return remoteOf(m), err
+		}
+		select {
+		case <-time.After(movePause):
+		case <-late.C:
+			return remoteOf(m), err
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-r.edge.ctx.Done():
+			return nil, conn.ErrClosing
+		}
 	}
-	return r.remote(n, address), nil
+}
+
+// remoteOf keeps a missing remote from being an interface that is not nil.
+func remoteOf(m *remote) dispatch.Remote {
+	if m == nil {
+		return nil
+	}
+	return m
 }
 
 // remote is the link to a node. It is opened if there is none.

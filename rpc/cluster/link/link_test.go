@@ -187,6 +187,30 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// A request waits while its session goes to another node: from a node that was killed to the edge, or to a third node.
+func TestWaitsForMove(t *testing.T) {
+	for _, to := range []string{"a", "c"} {
+		t.Run("to "+to, func(t *testing.T) {
+			c := newCluster(t)
+			c.await = time.Minute
+			for _, name := range []string{"a", "b", "c"} {
+				c.start(name)
+			}
+			id := c.nodes["b"].create("")
+			c.nodes["b"].end()
+			c.nodes["b"].group.Close()
+			c.moves[id], c.asked = to, nil
+			v := c.nodes["a"].connect()
+			if got := v.result("session/attach", of(id, "")).Get("session.session_id").String(); got != string(id) {
+				t.Errorf("attached to %s", got)
+			}
+			c.model.calls <- says("done")
+			v.result("session/prompt", of(id, prompt("hello")))
+			v.told("turn_end")
+		})
+	}
+}
+
 // Links need a certificate of the cluster with the name of a node that is present.
 func TestCertificates(t *testing.T) {
 	other := newAuthority(t)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -37,17 +38,19 @@ type remote struct {
 	end     context.CancelCauseFunc
 
 	mu      sync.Mutex
-	peer    *peer // nil: not connected yet
-	met     bool  // the node may have received a request
+	peer    *peer         // nil: not connected yet
+	met     bool          // the node may have received a request
+	opened  chan struct{} // closed when the link is open, or will not be
 	last    uint64
 	calls   map[uint64]pending
 	follows map[session.ID]uint64 // the number of the last update of each session that the client follows there
 	over    error                 // why nothing more is forwarded; nil: it is
+	failed  error                 // why the link was never open; nil: it was, or may be
 }
 
 // newRemote makes a remote that ends with the client's connection. The caller runs it.
 func newRemote(c *Config, client dispatch.Routed, n Node, address string) *remote {
-	m := &remote{config: c, client: client, node: n, address: address, out: conn.NewQueue(), calls: make(map[uint64]pending), follows: make(map[session.ID]uint64)}
+	m := &remote{config: c, client: client, node: n, address: address, out: conn.NewQueue(), opened: make(chan struct{}), calls: make(map[uint64]pending), follows: make(map[session.ID]uint64)}
 	m.ctx, m.end = context.WithCancelCause(client.Context())
 	return m
 }
@@ -135,6 +138,7 @@ func (m *remote) serve() error {
 	m.mu.Lock()
 	m.met = true
 	m.mu.Unlock()
+	close(m.opened)
 	var writing sync.WaitGroup
 	writing.Go(func() { // ends when out is closed below
 		if err := m.write(frames); err != nil {
@@ -149,9 +153,11 @@ func (m *remote) serve() error {
 	return err
 }
 
+var errSilent = errors.New("the node does not answer")
+
 // greet opens the link. Until the node has answered, it has received no request.
 func (m *remote) greet(frames *conn.ByteFrames) error {
-	late := time.AfterFunc(handshakeTime, func() { m.end(errors.New("the node does not answer")) })
+	late := time.AfterFunc(handshakeTime, func() { m.end(errSilent) })
 	defer late.Stop()
 	err := frames.Write([][]byte{m.hello()})
 	if err != nil {
@@ -347,6 +353,25 @@ func (m *remote) doomed() error {
 	return nil
 }
 
+// unreachable waits for the link, and reports whether the node cannot be reached. A node that refuses the link can be.
+func (m *remote) unreachable(ctx context.Context) bool {
+	select {
+	case <-m.opened:
+	case <-ctx.Done():
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return unreachable(m.failed)
+}
+
+// unreachable reports whether a link was not opened because nobody answers at the address, so that the session may soon be elsewhere.
+func unreachable(cause error) bool {
+	dial, ok := errors.AsType[*net.OpError](cause)
+	return ok && dial.Op == "dial" || errors.Is(cause, errGone) || errors.Is(cause, errSilent) || errors.Is(cause, context.DeadlineExceeded) ||
+		errors.Is(cause, os.ErrDeadlineExceeded)
+}
+
 // hello opens a link for the client.
 func (m *remote) hello() []byte {
 	return control(letterHello, hello{Version: version, Run: m.config.Run, Dialect: m.client.Dialect(), Grant: newGrant(m.client.Grant())})
@@ -376,6 +401,10 @@ func (m *remote) settle(cause error, drop func()) {
 	lost := m.lost(cause)
 	m.mu.Lock()
 	m.over = lost
+	if !m.met {
+		m.failed = cause
+		defer close(m.opened) // when nobody finds this remote any more
+	}
 	calls, follows := m.calls, m.follows
 	m.calls, m.follows = nil, make(map[session.ID]uint64)
 	m.mu.Unlock()

@@ -1,12 +1,9 @@
 package jettest
 
 import (
-	"bytes"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -22,6 +19,9 @@ type Servers struct {
 	t    testing.TB
 	list []*server.Server
 	opts []*server.Options
+
+	routes []*Proxy        // in front of each server, for the routes of the others; nil: there are none
+	parted map[[2]int]bool // servers that Part has cut from each other
 }
 
 // ready bounds what a test waits for, in a process that is stopped or a machine that is busy. No test waits that long.
@@ -30,19 +30,48 @@ const ready = 2 * time.Minute
 // Start starts servers, which end with the test.
 func Start(t testing.TB, n int) *Servers {
 	t.Helper()
-	s := &Servers{t: t, list: make([]*server.Server, n), opts: make([]*server.Options, n)}
+	return start(t, n, nil)
+}
+
+// StartRouted starts servers between which Part can cut connections.
+func StartRouted(t testing.TB, n int) *Servers {
+	t.Helper()
+	var routes []*Proxy
+	for range n {
+		p := listen(t)
+		for i := range n { // so that it learns the names of all
+			p.barred[serverNameOf(i)] = false
+		}
+		routes = append(routes, p)
+	}
+	return start(t, n, routes)
+}
+
+func serverNameOf(i int) string { return fmt.Sprintf("s%d", i+1) }
+
+func start(t testing.TB, n int, proxies []*Proxy) *Servers {
+	t.Helper()
+	s := &Servers{t: t, list: make([]*server.Server, n), opts: make([]*server.Options, n), routes: proxies, parted: make(map[[2]int]bool)}
 	dir := t.TempDir()
 	var routes []*url.URL
 	ports := make([]int, n)
 	for i := range n {
 		ports[i] = freePort(t)
-		routes = append(routes, &url.URL{Scheme: "nats-route", Host: fmt.Sprintf("127.0.0.1:%d", ports[i])})
+		host := fmt.Sprintf("127.0.0.1:%d", ports[i])
+		if proxies != nil {
+			proxies[i].begin(host)
+			host = proxies[i].Address()
+		}
+		routes = append(routes, &url.URL{Scheme: "nats-route", Host: host})
 	}
 	for i := range n {
-		s.opts[i] = &server.Options{ServerName: fmt.Sprintf("s%d", i+1), Host: "127.0.0.1", Port: freePort(t), NoLog: true, NoSigs: true,
+		s.opts[i] = &server.Options{ServerName: serverNameOf(i), Host: "127.0.0.1", Port: freePort(t), NoLog: true, NoSigs: true,
 			JetStream: true, StoreDir: filepath.Join(dir, fmt.Sprint(i)), JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 8 << 30}
 		if n > 1 {
 			s.opts[i].Cluster = server.ClusterOpts{Name: "store", Host: "127.0.0.1", Port: ports[i]}
+			if proxies != nil { // what the servers tell each other of a server is its proxy
+				s.opts[i].Cluster.Advertise = proxies[i].Address()
+			}
 			s.opts[i].Routes = routes
 		}
 	}
@@ -63,20 +92,28 @@ func Start(t testing.TB, n int) *Servers {
 // elect waits until the servers have a leader that knows all of them. Before, they refuse to create streams.
 func (s *Servers) elect() {
 	s.t.Helper()
+	s.until(func() bool {
+		for _, one := range s.list {
+			if one.JetStreamIsLeader() && len(one.JetStreamClusterPeers()) == len(s.list) {
+				return true
+			}
+		}
+		return false
+	}, "the servers elected no leader")
+}
+
+// until waits for what servers tell nobody.
+func (s *Servers) until(done func() bool, otherwise string, args ...any) {
+	s.t.Helper()
 	until := time.NewTimer(ready)
 	defer until.Stop()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for {
-		for _, one := range s.list {
-			if one.JetStreamIsLeader() && len(one.JetStreamClusterPeers()) == len(s.list) {
-				return
-			}
-		}
+	for !done() {
 		select {
 		case <-look.C:
 		case <-until.C:
-			s.t.Fatalf("the servers elected no leader in %v", ready)
+			s.t.Fatalf("after %v: %s", ready, fmt.Sprintf(otherwise, args...))
 		}
 	}
 }
@@ -113,25 +150,29 @@ func (s *Servers) Stop(i int) {
 	}
 }
 
-// Stored is the name of a file of the servers that has a text in it, or "". They must be stopped: what is in their memory is in no file.
-func (s *Servers) Stored(text string) (file string) {
+// Part cuts all connections between two servers, until Join, and returns when both know.
+func (s *Servers) Part(i, j int) { s.bar(i, j, true) }
+
+// Join allows connections between two servers again, and returns when there are some.
+func (s *Servers) Join(i, j int) { s.bar(i, j, false) }
+
+func (s *Servers) bar(i, j int, barred bool) {
 	s.t.Helper()
-	for _, o := range s.opts {
-		err := filepath.WalkDir(o.StoreDir, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || !entry.Type().IsRegular() {
-				return err
-			}
-			data, err := os.ReadFile(path)
-			if bytes.Contains(data, []byte(text)) {
-				file = path
-			}
-			return err
-		})
-		if err != nil {
-			s.t.Fatal(err)
+	s.parted[[2]int{min(i, j), max(i, j)}] = barred
+	s.routes[i].bar(serverNameOf(j), barred)
+	s.routes[j].bar(serverNameOf(i), barred)
+	s.until(func() bool { return s.list[i].NumRemotes() == s.reach(i) && s.list[j].NumRemotes() == s.reach(j) },
+		"servers %d and %d have other routes than they may", i+1, j+1)
+}
+
+// reach is how many servers one may have connections to.
+func (s *Servers) reach(i int) (n int) {
+	for j := range s.list {
+		if j != i && !s.parted[[2]int{min(i, j), max(i, j)}] {
+			n++
 		}
 	}
-	return file
+	return n
 }
 
 // URL is that of a server.

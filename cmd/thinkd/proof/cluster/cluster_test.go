@@ -3,9 +3,12 @@
 package cluster
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -24,7 +27,11 @@ type cluster struct {
 	env    []string
 	urls   []string
 	prefix string
+	more   string // of the config
 }
+
+// urls are addresses of store servers, by number.
+type urls interface{ URL(i int) string }
 
 // node is one daemon.
 type node struct {
@@ -34,7 +41,7 @@ type node struct {
 	config string
 }
 
-func begin(t *testing.T, servers *jettest.Servers, n int) *cluster {
+func begin(t *testing.T, servers urls, n int) *cluster {
 	vendor, env := proof.Simulator(t, sim.Config{})
 	c := &cluster{t: t, vendor: vendor, env: env, prefix: "t" + strings.ToLower(strings.NewReplacer("/", "_").Replace(t.Name()))}
 	c.prefix = c.prefix[:min(len(c.prefix), 32)]
@@ -51,7 +58,7 @@ func (c *cluster) start(name string) *node {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	config := proof.WriteConfig(c.t, fmt.Sprintf("[cluster]\nservers = %s\nname = %q\nprefix = %q\ndrain_time = \"1m\"\nmax_open_bytes = 16777216\n", urls, name, c.prefix))
+	config := proof.WriteConfig(c.t, fmt.Sprintf("[cluster]\nservers = %s\nname = %q\nprefix = %q\ndrain_time = \"1m\"\nmax_open_bytes = 16777216\n%s", urls, name, c.prefix, c.more))
 	n := &node{House: proof.Open(c.t, c.t.TempDir(), c.env, "--config", config, "--idle", "0"), c: c, name: name, config: config}
 	n.Ready()
 	return n
@@ -63,6 +70,50 @@ func (n *node) door() *proof.Process {
 	p := n.Client(n.c.env, "--config", n.config)
 	p.House = nil // which ends without it
 	return p
+}
+
+// log is what the node has written to its log so far.
+func (n *node) log() string {
+	n.c.t.Helper()
+	text, err := os.ReadFile(filepath.Join(n.Cmd.Args[2], proof.LogFileName))
+	if err != nil {
+		n.c.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// steady fails the test if the node was cut off, or has taken over a session.
+func (n *node) steady() {
+	n.c.t.Helper()
+	for line := range strings.Lines(n.log()) {
+		for _, bad := range []string{"contact with the store servers", "session taken over", "cut off"} {
+			if strings.Contains(line, bad) {
+				n.c.t.Errorf("node %s: %s", n.name, line)
+			}
+		}
+	}
+}
+
+// numbers are the newest numbers of updates that a viewer got, by session, over all its connections.
+type numbers map[string]uint64
+
+// take fails the test if a number of the viewer's next connection is not above all before.
+func (last numbers) take(t *testing.T, p *proof.Process) {
+	t.Helper()
+	for _, u := range p.Seen() {
+		if u.Session == "" || u.Seq == 0 || u.Method == "stale" {
+			continue
+		}
+		if first := cmp.Or(u.FirstSeq, u.Seq); first <= last[u.Session] {
+			t.Errorf("session %s: %s has the numbers %d to %d after %d", u.Session, u.Method, first, u.Seq, last[u.Session])
+		}
+		last[u.Session] = u.Seq
+	}
+}
+
+// thinks is an answer that takes about half a minute.
+func thinks() sim.Answer {
+	return sim.Answer{Pace: 5, Parts: []sim.Part{{Kind: sim.Thinking, Text: strings.Repeat("Both count. ", 2000)}}}
 }
 
 // open is how many sessions of all nodes have an open turn.
@@ -188,7 +239,7 @@ func TestNodes(t *testing.T) {
 // TestKilledOwner kills the owner while a model thinks. Another node closes the turn without a client. What was acknowledged is there, and runs once.
 func TestKilledOwner(t *testing.T) {
 	c := begin(t, jettest.Start(t, 3), 3)
-	c.vendor.Script(sim.Answer{Pace: 5, Parts: []sim.Part{{Kind: sim.Thinking, Text: strings.Repeat("Both count. ", 2000)}}})
+	c.vendor.Script(thinks())
 	a, b := c.start("a"), c.start("b")
 	at := a.door()
 	session := at.NewSession()
@@ -289,7 +340,7 @@ func TestDrain(t *testing.T) {
 // nothing, and ends the call.
 func TestStopped(t *testing.T) {
 	c := begin(t, jettest.Start(t, 3), 3)
-	c.vendor.Script(sim.Answer{Pace: 5, Parts: []sim.Part{{Kind: sim.Thinking, Text: strings.Repeat("Both count. ", 2000)}}})
+	c.vendor.Script(thinks())
 	a, b := c.start("a"), c.start("b")
 	at, bt := a.door(), b.door()
 	session := at.NewSession()
@@ -336,7 +387,8 @@ func TestStopped(t *testing.T) {
 func TestAllKilled(t *testing.T) {
 	c := begin(t, jettest.Start(t, 3), 3)
 	c.vendor.ScriptFunc(func(sim.Request) *sim.Answer {
-		return &sim.Answer{Pace: 5, Parts: []sim.Part{{Kind: sim.Thinking, Text: strings.Repeat("Both count. ", 2000)}}}
+		a := thinks()
+		return &a
 	})
 	var sessions []string
 	for _, name := range []string{"a", "b"} {
@@ -380,7 +432,7 @@ func TestAllKilled(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	servers := jettest.Start(t, 3)
 	c := begin(t, servers, 3)
-	c.vendor.Script(sim.Answer{Pace: 5, Parts: []sim.Part{{Kind: sim.Thinking, Text: strings.Repeat("Both count. ", 2000)}}})
+	c.vendor.Script(thinks())
 	behind := *c
 	var proxies []*jettest.Proxy
 	for i := range behind.urls {

@@ -69,8 +69,15 @@ func certify(t *testing.T, prefix string, nodes ...string) (dir string) {
 	return dir
 }
 
-// startLinked runs a node with links.
+// startLinked runs a node with links, and waits until it serves.
 func (c *cluster) startLinked(name, certs string) *node {
+	c.t.Helper()
+	n := c.linked(name, certs)
+	n.Ready()
+	return n
+}
+
+func (c *cluster) linked(name, certs string) *node {
 	c.t.Helper()
 	urls, err := json.Marshal(c.urls)
 	if err != nil {
@@ -78,9 +85,7 @@ func (c *cluster) startLinked(name, certs string) *node {
 	}
 	config := proof.WriteConfig(c.t, fmt.Sprintf("[cluster]\nservers = %s\nname = %q\nprefix = %q\nlink_listen = \"127.0.0.1:0\"\nlink_ca_file = %q\nlink_cert_file = %q\nlink_key_file = %q\n",
 		urls, name, c.prefix, filepath.Join(certs, "ca.pem"), filepath.Join(certs, name+".pem"), filepath.Join(certs, name+".key")))
-	n := &node{House: proof.Open(c.t, c.t.TempDir(), c.env, "--config", config, "--idle", "0"), c: c, name: name, config: config}
-	n.Ready()
-	return n
+	return &node{House: proof.Open(c.t, c.t.TempDir(), c.env, "--config", config, "--idle", "0"), c: c, name: name, config: config}
 }
 
 func method(name string) func(proof.Update) bool {
@@ -121,7 +126,7 @@ func TestLinks(t *testing.T) {
 		}
 	}
 
-	c.vendor.Script(sim.Answer{Pace: 5, Parts: []sim.Part{{Kind: sim.Thinking, Text: strings.Repeat("Both count. ", 2000)}}})
+	c.vendor.Script(thinks())
 	bt.Say(made.ID, "Think.")
 	for _, p := range []*proof.Process{at, bt} {
 		p.Wait("thinking", method("thinking_delta"))
