@@ -95,11 +95,38 @@ func (c *client) setShare(ctx context.Context, shares *share.Shares, ref session
 		return nil
 	case access == "":
 		c.server.Revoke(of, ref.ID)
-		return c.Sessions().Tell(ctx, of, ref.ID, watch.Removed)
-	case there:
-		return c.Sessions().Tell(ctx, of, ref.ID, watch.Changed)
 	}
-	return c.Sessions().Tell(ctx, of, ref.ID, watch.Created)
+	if shares.Watched() { // ShareChanged tells the lists at all nodes
+		return nil
+	}
+	return c.Sessions().Tell(ctx, of, ref.ID, told(there, access))
+}
+
+// told is what the lists of a guest hear of a change.
+func told(before bool, after session.Access) watch.Kind {
+	switch {
+	case after == "":
+		return watch.Removed
+	case before:
+		return watch.Changed
+	}
+	return watch.Created
+}
+
+// ShareChanged is called after a share was changed, by any node: see [share.Shares.Watch]. It does here what session/share does for a share of one
+// daemon: it tells the guest's lists, and ends what the guest follows if the guest may do nothing.
+func (s *Server) ShareChanged(ctx context.Context, before, after share.Share) {
+	one := before
+	if before.Access == "" {
+		one = after
+	}
+	if after.Access == "" {
+		s.Revoke(one.Guest, one.Ref.ID)
+	}
+	err := s.config.Sessions(method.Principal{Owner: one.Ref.Owner}).Tell(ctx, one.Guest, one.Ref.ID, told(before.Access != "", after.Access))
+	if err != nil && !errors.Is(err, session.ErrNotFound) { // it was deleted meanwhile
+		s.config.Log.Warn("the lists of a guest do not show a change of a shared session", "session", one.Ref.ID, keyError, err)
+	}
 }
 
 type sharedResult struct {

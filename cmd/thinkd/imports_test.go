@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"session/share":       {"provider/durable", "session"},
 	"session/search":      {"provider", "session"},
 	"session/mem":         {"provider", "session"},
-	"session/jet":         {"provider", "session", "session/lease"},
+	"session/jet":         {"provider", "provider/durable", "session", "session/lease"},
 	"session/jet/jettest": {"provider/testgo", "session/jet"},
 	"session/jet/archive": {"provider/durable", "session", "session/jet"},
 	"session/bolt":        {"provider", "provider/durable", "session", "session/bolt/page", "session/tool"},
@@ -107,7 +107,7 @@ var allowed = map[string][]string{
 	"rpc/cluster/heartbeat": {"rpc/cluster/presence", "session", "session/jet", "session/lease"},
 	"rpc/cluster/model":     {"session", "session/lease"},
 	"rpc/cluster/link":      {"rpc/auth", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/method", "session"},
-	"rpc/cluster/node":      {"rpc/cluster/heartbeat", "session", "session/jet", "session/lease"},
+	"rpc/cluster/node":      {"provider/durable", "rpc/cluster/heartbeat", "session", "session/jet", "session/lease"},
 
 	"provider/sim":           {"provider/sim/portable", "provider/sim/schema", "provider/sim/strict"},
 	"provider/sim/schema":    {"provider/sim/strict"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/thinkd/thinkd/cmd/thinkd/network"
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/rpc/audit"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -29,17 +31,21 @@ func (p *program) tokensCommand(name string) *cobra.Command {
 		Long: `Create, list and revoke API tokens. A token lets its bearer in at the listener of
 thinkd serve, with some of the rights of a user, or of the operator. The daemon takes them
 if the config has [auth]; docs/teams.md says what users can do. Only a digest of each token
-is stored. Changes apply within a second, also to open connections.`,
+is stored. Changes apply within a second, also to open connections. If the config has
+[cluster], the tokens are those of all nodes.`,
 		Args: noCommand,
 	}
 	cmd.AddCommand(p.tokenCreateCommand(), p.tokenListCommand(), p.tokenRevokeCommand())
 	return cmd
 }
 
-// tokens is the folder of API tokens.
-func (p *program) tokens() (auth.Folder, error) {
+// tokens opens the records of API tokens. The caller must call end.
+func (p *program) tokens(ctx context.Context, c config.Config) (records auth.Records, end func(), err error) {
 	dir, err := p.options.Data()
-	return network.Tokens(dir), err
+	if err != nil {
+		return nil, nil, err
+	}
+	return daemon.OpenTokens(ctx, dir, c)
 }
 
 func (p *program) tokenCreateCommand() *cobra.Command {
@@ -56,21 +62,22 @@ Rights: use (sessions), keys (those of the tenant, or the daemon's), settings (w
 admin (run the daemon), audit (read what others did).`,
 		Example: `  thinkd token create --user ann --rights use --expires 30d
   thinkd token create --rights use --note "nightly script" --expires never`,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			until, err := expiry(expires, time.Now())
 			if err != nil {
 				return err
 			}
 			r.Expires = until
-			folder, err := p.tokens()
-			if err != nil {
-				return err
-			}
 			c, err := p.options.Config()
 			if err != nil {
 				return err
 			}
-			made, token, err := folder.Create(r)
+			records, end, err := p.tokens(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			defer end()
+			made, token, err := records.Create(r)
 			if err != nil {
 				return err
 			}
@@ -125,12 +132,15 @@ func (p *program) tokenListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tokens", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			folder, err := p.tokens()
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, wrong := p.options.Config()
+			records, end, err := p.tokens(cmd.Context(), c)
 			if err != nil {
-				return err
+				return errors.Join(err, wrong)
 			}
-			list, err := folder.List()
+			defer end()
+			list, err := records.List()
+			err = errors.Join(err, wrong)
 			for i := range list {
 				list[i].Digest = ""
 			}
@@ -172,19 +182,19 @@ func (p *program) showTokens(list []auth.Record, now time.Time) error {
 func (p *program) tokenRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID...", Short: "Revoke tokens, and disconnect their bearers", Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			folder, err := p.tokens()
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, wrong := p.options.Config() // a wrong config is no reason to let a bearer in: the tokens are those of the data directory then
+			records, end, err := p.tokens(cmd.Context(), c)
 			if err != nil {
-				return err
+				return errors.Join(err, wrong)
 			}
-			var errs []error
+			defer end()
+			errs := []error{wrong}
 			for _, id := range args {
-				if err := folder.Revoke(id); err != nil {
-					errs = append(errs, fmt.Errorf("%s: %w", id, err))
-					continue
-				}
-				c, err := p.options.Config() // after the token is void: a wrong config is no reason to let its bearer in
-				if err == nil {
+				err := records.Revoke(id)
+				if err != nil {
+					err = fmt.Errorf("%s: %w", id, err)
+				} else if wrong == nil {
 					err = p.audit(c, audit.Record{Method: "token/revoke", Token: id})
 				}
 				errs = append(errs, err)

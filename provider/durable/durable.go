@@ -2,9 +2,10 @@
 // directory belong to their owner alone, and neither is a link. [Replace] replaces a small file completely or not at all. For other files
 // there are the single steps: [Open], Sync, [Publish].
 //
-// [Value] is what the users of such a file need of it, so that the settings, the keys and the model lists can be kept elsewhere too.
+// [Value] is what the users of such a file need of it, so that the settings, the keys and the model lists can be kept elsewhere too. [Table] is
+// the same for several processes that share what they keep.
 //
-// Inside the package, files depend in one direction: the files for one system, durable, value, copy.
+// Inside the package, files depend in one direction: the files for one system, durable, value, table, copy.
 package durable
 
 import (

@@ -11,7 +11,8 @@
 //   - A token is on disk only as its SHA-256, and in no log.
 //   - A connection ends within a second after its grant is revoked or expires. The wall clock decides on expiry, also after the machine
 //     has slept.
+//   - While a node of a cluster cannot learn which tokens were revoked, it takes none, and the connections of all of them end.
 //   - A grant is renewed for the same owner only.
 //
-// Inside the package, files depend in one direction: tokens, record, rate, lease, grant.
+// Inside the package, files depend in one direction: shared, tokens, record, rate, lease, grant.
 package auth

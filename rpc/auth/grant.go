@@ -11,7 +11,7 @@ import (
 type Grant struct {
 	Principal method.Principal
 
-	// Valid ends with the grant: when it is revoked or expires. Its cause is [conn.ErrRevoked] or [conn.ErrExpired] then.
+	// Valid ends with the grant: when it is revoked or expires. Its cause is [conn.ErrRevoked], [conn.ErrExpired] or [conn.ErrUnconfirmed] then.
 	Valid context.Context
 
 	Expires time.Time // zero: it does not expire

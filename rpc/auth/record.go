@@ -119,7 +119,13 @@ func CheckOwner(o session.Owner) error {
 	return nil
 }
 
-func readRecord(text []byte) (r Record, err error) {
-	err = json.Unmarshal(text, &r)
+// readRecord reads the record of the token with an id.
+func readRecord(text []byte, id string) (r Record, err error) {
+	if err = json.Unmarshal(text, &r); err == nil && r.ID != id {
+		err = errors.New("the record is of another token")
+	}
+	if err == nil {
+		_, _, err = r.read()
+	}
 	return r, err
 }

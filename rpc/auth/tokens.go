@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,11 +25,36 @@ import (
 	"github.com/thinkd/thinkd/rpc/method"
 )
 
+// Records has the records of API tokens: a [Folder] on one machine, and [Shared] in a cluster. What changes there applies within a second.
+type Records interface {
+	// Create stores the record of a new token, durably, and returns the token. Errors name what is wrong with r.
+	Create(r Record) (Record, provider.Secret, error)
+
+	// Revoke removes the record of a token, durably. Errors: ErrNoToken, and those of the disk or the servers.
+	Revoke(id string) error
+
+	// List returns all records, the oldest first. If some cannot be read, it returns an error in addition to all others.
+	List() ([]Record, error)
+
+	// look returns the state of the records. changed is false if List returns what it returned at the state before; the zero mark is before all.
+	look(before mark, now time.Time) (at mark, changed bool)
+
+	// fresh reports whether List knows what was revoked until a few seconds ago.
+	fresh() bool
+}
+
+// mark is a state of records.
+type mark struct {
+	taken   time.Time // when the state was looked at; zero: never
+	folder  time.Time // when the folder was changed; zero: it was not there
+	version uint64    // of a table
+}
+
 // Folder has the records of API tokens, a file for each. So two programs that create and revoke tokens in parallel need no lock, and
 // none of them brings back what the other has removed.
 type Folder struct{ Path string }
 
-// Create stores the record of a new token, durably, and returns the token. Errors name what is wrong with r.
+// Create implements [Records].
 func (f Folder) Create(r Record) (Record, provider.Secret, error) {
 	r, token, err := Issue(r, time.Now())
 	if err != nil {
@@ -50,7 +76,7 @@ func (f Folder) Create(r Record) (Record, provider.Secret, error) {
 // ErrNoToken says that no token has an id.
 var ErrNoToken = errors.New("there is no such token")
 
-// Revoke removes the record of a token, durably. Error: ErrNoToken, and those of the disk.
+// Revoke implements [Records].
 func (f Folder) Revoke(id string) error {
 	if !tokenID().MatchString(id) {
 		return ErrNoToken
@@ -62,7 +88,7 @@ func (f Folder) Revoke(id string) error {
 	return errors.Join(err, durable.SyncDir(f.Path))
 }
 
-// List returns all records, the oldest first. If a file is damaged, or others can read it, List returns an error in addition to all other records.
+// List implements [Records]. A file that is damaged, or that others can read, is an error.
 func (f Folder) List() ([]Record, error) {
 	files, err := os.ReadDir(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,9 +111,26 @@ func (f Folder) List() ([]Record, error) {
 		}
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b Record) int { return cmp.Or(cmp.Compare(a.Created, b.Created), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(list, byAge)
 	return list, errors.Join(append(errs, err)...)
 }
+
+func byAge(a, b Record) int {
+	return cmp.Or(cmp.Compare(a.Created, b.Created), strings.Compare(a.ID, b.ID))
+}
+
+func (f Folder) look(before mark, now time.Time) (at mark, changed bool) {
+	at.taken = now
+	if info, err := os.Stat(f.Path); err == nil {
+		at.folder = info.ModTime()
+	}
+	if before.taken.IsZero() || !at.folder.Equal(before.folder) || now.Sub(at.folder).Abs() < coarse || before.taken.Sub(at.folder).Abs() < coarse {
+		return at, true
+	}
+	return before, false
+}
+
+func (Folder) fresh() bool { return true }
 
 func (f Folder) read(id string) (Record, error) {
 	text, err := durable.SecretFile{Path: f.file(id)}.Get()
@@ -97,14 +140,7 @@ func (f Folder) read(id string) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	r, err := readRecord(text)
-	if err == nil && r.ID != id {
-		err = errors.New("the record is of another token")
-	}
-	if err == nil {
-		_, _, err = r.read()
-	}
-	return r, err
+	return readRecord(text, id)
 }
 
 const recordEnding = ".json"
@@ -113,16 +149,15 @@ func (f Folder) file(id string) string { return filepath.Join(f.Path, id+recordE
 
 var tokenID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z2-7]{12}$`) })
 
-// Tokens is an [Admitter] of API tokens. It reads a [Folder] again when the folder has changed: before each token that it decides on,
-// and four times in a second while Watch runs.
+// Tokens is an [Admitter] of API tokens. It reads the records again when they have changed: before each token that it decides on,
+// and four times in a second while Watch runs. While the records are not fresh, no token grants anything: it may have been revoked.
 type Tokens struct {
-	folder Folder
-	log    *slog.Logger
-	now    func() time.Time
+	records Records
+	log     *slog.Logger
+	now     func() time.Time
 
 	mu     sync.Mutex
-	seen   time.Time // of the folder when it was read; zero: it was not there
-	loaded time.Time // when it was read
+	loaded mark
 	byID   map[string]*issued
 	said   string // the last error in the log
 }
@@ -137,11 +172,11 @@ type issued struct {
 }
 
 // NewTokens reads nothing yet.
-func NewTokens(f Folder, log *slog.Logger) *Tokens {
-	return &Tokens{folder: f, log: log, now: time.Now, byID: make(map[string]*issued)}
+func NewTokens(r Records, log *slog.Logger) *Tokens {
+	return &Tokens{records: r, log: log, now: time.Now, byID: make(map[string]*issued)}
 }
 
-// look is how often Watch compares the clock and the folder with the tokens. A connection has to end within a second.
+// look is how often Watch compares the clock and the records with the tokens. A connection has to end within a second.
 const look = 250 * time.Millisecond
 
 // coarse is more than the times of any file system are apart. A folder that has changed so recently is read again: it may have changed
@@ -178,10 +213,13 @@ func (t *Tokens) Admit(_ context.Context, token string) (Grant, bool, error) {
 		}
 	}
 	if found == nil {
-		return Grant{}, false, nil
+		return Grant{}, false, t.Unconfirmed()
 	}
 	return found.grant(), true, nil
 }
+
+// errUnconfirmed is for clients of a node that has no contact with the store servers.
+var errUnconfirmed = &Refusal{Status: http.StatusServiceUnavailable, Reason: conn.ErrUnconfirmed.Error(), RetryAfter: 5 * time.Second}
 
 func (i *issued) grant() Grant {
 	g := Grant{Principal: i.principal, Valid: i.valid, ID: i.record.ID}
@@ -203,18 +241,29 @@ func (t *Tokens) ByID(id string) (Grant, bool) {
 	return i.grant(), true
 }
 
-// refresh makes the tokens those of the folder, and ends the grants of the others.
+// Unconfirmed is a *[Refusal] while it is not known which tokens are valid, and nil otherwise.
+func (t *Tokens) Unconfirmed() error {
+	if t.records.fresh() {
+		return nil
+	}
+	return errUnconfirmed
+}
+
+// refresh makes the tokens those of the records, and ends the grants of the others.
 func (t *Tokens) refresh() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	var changed time.Time
-	info, err := os.Stat(t.folder.Path)
-	if err == nil {
-		changed = info.ModTime()
+	if !t.records.fresh() {
+		for id, i := range t.byID {
+			i.end(conn.ErrUnconfirmed)
+			delete(t.byID, id)
+		}
+		t.loaded = mark{}
+		return
 	}
-	if t.loaded.IsZero() || !changed.Equal(t.seen) || now.Sub(changed).Abs() < coarse || t.loaded.Sub(changed).Abs() < coarse {
-		t.seen, t.loaded = changed, now
+	if at, changed := t.records.look(t.loaded, now); changed {
+		t.loaded = at
 		t.load()
 	}
 	for id, i := range t.byID {
@@ -225,9 +274,9 @@ func (t *Tokens) refresh() {
 	}
 }
 
-// load reads the folder. A record that cannot be read grants nothing.
+// load reads the records. One that cannot be read grants nothing.
 func (t *Tokens) load() {
-	list, err := t.folder.List()
+	list, err := t.records.List()
 	if err != nil && err.Error() != t.said {
 		t.log.Error("API tokens", "err", err)
 	}

@@ -220,7 +220,7 @@ func TestExpired(t *testing.T) {
 		t.Error(cause)
 	}
 	now = now.Add(-2 * time.Hour)
-	if _, ok := admit(t, NewTokens(tokens.folder, discard()), words[0]); !ok {
+	if _, ok := admit(t, NewTokens(tokens.records, discard()), words[0]); !ok {
 		t.Error("a clock that was wrong has ended a token for ever")
 	}
 }

@@ -35,6 +35,9 @@ var (
 	// ErrRevoked is the cause of a context that ends because the client's token is void. Nothing more is sent to it.
 	ErrRevoked = errors.New("the token was replaced")
 
+	// ErrUnconfirmed is the cause of a context that ends because this node of a cluster cannot learn whether the client's token is void.
+	ErrUnconfirmed = errors.New("this node cannot confirm the token at the moment: use another node, or try again")
+
 	// ErrExpired is an ErrRevoked for a token whose time is over.
 	ErrExpired error = expired{}
 )

@@ -48,6 +48,7 @@ func closeCode(cause error) (websocket.StatusCode, string) {
 		{ErrClosing, websocket.StatusGoingAway},
 		{ErrExpired, 4001},
 		{ErrRevoked, 4001},
+		{ErrUnconfirmed, websocket.StatusTryAgainLater},
 		{ErrStalled, websocket.StatusTryAgainLater},
 		{errBinary, websocket.StatusUnsupportedData},
 		{errNotUTF8, websocket.StatusInvalidFramePayloadData},

@@ -134,7 +134,10 @@ func (l *Logins) admit(r *http.Request) (auth.Grant, error) {
 	if found.SignIn != nil {
 		return l.admitSignIn(found, valid)
 	}
-	g, ok := l.token.byID(found.Token)
+	g, ok, err := l.token.byID(found.Token)
+	if err != nil {
+		return auth.Grant{}, err
+	}
 	if !ok { // the token was revoked, or has expired
 		return auth.Grant{}, errVoidLogin
 	}

@@ -112,22 +112,24 @@ func (t *Token) Renew(r *http.Request, token string) (auth.Grant, error) {
 	return auth.Grant{}, wrong
 }
 
-// byID returns what the API token with an id grants, or for no id the operator's token.
-func (t *Token) byID(id string) (auth.Grant, bool) {
+// byID returns what the API token with an id grants, or for no id the operator's token. The error says why that is not known; ok is false then.
+func (t *Token) byID(id string) (g auth.Grant, ok bool, err error) {
 	if id == "" {
 		valid, _, open := t.current()
-		return auth.Grant{Principal: method.Operator(), Valid: valid}, open
+		return auth.Grant{Principal: method.Operator(), Valid: valid}, open, nil
 	}
 	for _, a := range t.others {
-		if list, ok := a.(interface {
+		if list, is := a.(interface {
 			ByID(id string) (auth.Grant, bool)
-		}); ok {
+			Unconfirmed() error
+		}); is {
 			if g, ok := list.ByID(id); ok {
-				return g, true
+				return g, true, nil
 			}
+			err = list.Unconfirmed()
 		}
 	}
-	return auth.Grant{}, false
+	return auth.Grant{}, false, err
 }
 
 var errWrongToken = &auth.Refusal{Status: http.StatusUnauthorized,

@@ -313,7 +313,12 @@ func (a api) forward(ctx context.Context, stream, subject string, from, upto uin
 
 // cas changes the last message of a subject. change gets it, and returns what replaces it; nil: nothing is to change. It may run several times, also
 // on what it has returned itself, because a message that was stored need not be acknowledged. It returns the last message.
-func (a api) cas(ctx context.Context, stream, subject string, change func(old message, ok bool) ([]byte, error)) (m message, err error) {
+func (a api) cas(ctx context.Context, stream, subject string, change func(old message, ok bool) ([]byte, error)) (message, error) {
+	return a.casFor(ctx, stream, subject, 0, change)
+}
+
+// casFor is cas for a stream in which a message without a body goes after some time; 0: it stays.
+func (a api) casFor(ctx context.Context, stream, subject string, empty time.Duration, change func(old message, ok bool) ([]byte, error)) (m message, err error) {
 	err = retry(ctx, func(try int) error {
 		for n := 0; ; n++ {
 			old, ok, err := a.ask(ctx, try, stream, get{Last: subject})
@@ -330,7 +335,11 @@ func (a api) cas(ctx context.Context, stream, subject string, change func(old me
 			if m = old; data == nil {
 				return nil
 			}
-			answer, seq, full := a.publish(ctx, try, subject, write{after: &old.seq}, data)
+			w := write{after: &old.seq}
+			if len(data) == 0 {
+				w.ttl = empty
+			}
+			answer, seq, full := a.publish(ctx, try, subject, w, data)
 			switch {
 			case answer == lease.Stored:
 				m = message{seq: seq, subject: subject, data: data}

@@ -8,6 +8,7 @@
 //	P_LOG_<k>   the logs, on disk, each in one of several streams
 //	P_STATE     values, on disk: accounts of sessions, read marks, calls that no log has, budgets, ids of owners
 //	P_MADE      stamps of requests, on disk
+//	P_TABLE     rows that are no sessions: API tokens, shares, keys; see [Tables]
 //	P_OPEN      marks of sessions with an open turn, on disk
 //	P_CKPT      growth of open blocks, in memory
 //
@@ -22,5 +23,5 @@
 // follows a claim is certain.
 //
 // Files depend in one direction: link, api, name, head, body, cache, chain, drive, then values, made, budgets, account, growth, open, log, claim,
-// ledger, sessions, delete, marks.
+// ledger, sessions, delete, marks, tables.
 package jet

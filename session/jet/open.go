@@ -149,6 +149,7 @@ func prepare(ctx context.Context, a api, opt Options) (names, error) {
 		{Name: n.made(), Subjects: []string{n.prefix + ".made.>"}, Storage: "file", MaxBytes: -1, PerSubject: session.MaxStamps, Discard: "old",
 			MaxAge: stampTime, DenyDelete: true},
 		{Name: n.open(), Subjects: []string{n.prefix + ".open.>"}, Storage: "file", MaxBytes: -1, PerSubject: 1, Discard: "old"},
+		tableStream(n),
 		{Name: n.ckpt(), Subjects: []string{n.prefix + ".ckpt.>"}, Storage: "memory", MaxBytes: opt.MaxGrowth, PerSubject: -1, Discard: "old",
 			MaxAge: growthAge, AllowRollup: true},
 	}

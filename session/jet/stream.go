@@ -63,6 +63,9 @@ func (s Streams) State() string { return names{prefix: s.Prefix}.state() }
 // Made is the stream with stamps.
 func (s Streams) Made() string { return names{prefix: s.Prefix}.made() }
 
+// Tables is the stream with the rows of tables, of which the last message of each subject counts.
+func (s Streams) Tables() string { return names{prefix: s.Prefix}.tables() }
+
 // ShardsOf takes the number of shards from a message of the stream with values. ok is false if it is not the one that has it.
 func (s Streams) ShardsOf(m Message) (shards int, ok bool, err error) {
 	if m.Subject != (names{prefix: s.Prefix}).all("format") {

@@ -39,7 +39,7 @@ func suite(t *testing.T, replicas, shards int) {
 
 // remove removes the streams of a store, so that the servers do not keep those of all tests.
 func remove(t *testing.T, link jet.Link, prefix string, shards int) {
-	streams := []string{"STATE", "MADE", "OPEN", "CKPT"}
+	streams := []string{"STATE", "MADE", "OPEN", "CKPT", "TABLE"}
 	for k := range shards {
 		streams = append(streams, fmt.Sprint("LOG_", k))
 	}

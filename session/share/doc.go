@@ -8,7 +8,8 @@
 //
 //   - A share is on disk before it takes effect, and so is its end.
 //   - Nothing is shared across tenants, and nothing of the operator's.
+//   - In a cluster, a change takes effect at once at its node, and within a second at the others.
 //   - Access takes no time that depends on how much is shared.
 //
-// Inside the package, files depend in one direction: share.
+// Inside the package, files depend in one direction: table, share.
 package share

@@ -32,16 +32,25 @@ var (
 	ErrOperator = errors.New("sessions of the operator cannot be shared: they may have tools on the machine")
 	ErrSelf     = errors.New("the session is this user's own")
 	ErrFull     = fmt.Errorf("a session has at most %d guests, and a user at most %d shared sessions", maxGuests, maxShares)
-	ErrNotKept  = errors.New("the file cannot be written")
+	ErrNotKept  = errors.New("the file, or the store of the cluster, cannot be written")
 )
 
-// Shares are all shares of a daemon. It is safe for concurrent use.
+// Shares are all shares of a daemon, or of the nodes of a cluster. It is safe for concurrent use.
 type Shares struct {
-	kept durable.Value
+	kept keeper
 
 	mu  sync.Mutex
 	all map[place]Share
 	of  map[session.Ref][]session.Owner // the guests of each session, by name; replaced together with all
+}
+
+// keeper keeps the shares of a Shares.
+type keeper interface {
+	// newest makes all what the keeper has. The caller holds mu.
+	newest(s *Shares)
+
+	// change changes the shares of the sessions that are named, or of all sessions, and keeps the result. to may be called several times.
+	change(s *Shares, of []session.ID, to func(map[place]Share) error) error
 }
 
 // place is a session of somebody, as a guest names it.
@@ -59,6 +68,19 @@ type stored struct {
 	Access  session.Access `json:"access"`
 }
 
+func (r stored) share() Share {
+	return Share{session.Ref{Owner: session.Owner{Tenant: r.Tenant, User: r.User}, ID: r.Session}, session.Owner{Tenant: r.Tenant, User: r.Guest}, r.Access}
+}
+
+func (one Share) stored() stored {
+	return stored{one.Ref.Owner.Tenant, one.Ref.Owner.User, one.Ref.ID, one.Guest.User, one.Access}
+}
+
+// sound reports whether Set could have made the share.
+func (one Share) sound() bool {
+	return one.Ref.Owner != session.Operator && slices.Contains(one.Access.Words(), string(one.Access))
+}
+
 type file struct {
 	Version int      `json:"version"`
 	Shares  []stored `json:"shares"`
@@ -68,7 +90,7 @@ const version = 1
 
 // Open reads the shares. A text that is damaged or of a later version is an error.
 func Open(kept durable.Value) (*Shares, error) {
-	s := &Shares{kept: kept, all: make(map[place]Share)}
+	s := &Shares{kept: inFile{kept}, all: make(map[place]Share)}
 	text, err := kept.Get()
 	if err != nil || text == nil {
 		return s, err
@@ -81,8 +103,8 @@ func Open(kept durable.Value) (*Shares, error) {
 		return nil, fmt.Errorf("%s has version %d, and this build knows version %d", kept.Name(), read.Version, version)
 	}
 	for _, r := range read.Shares {
-		one := Share{session.Ref{Owner: session.Owner{Tenant: r.Tenant, User: r.User}, ID: r.Session}, session.Owner{Tenant: r.Tenant, User: r.Guest}, r.Access}
-		if one.Ref.Owner == session.Operator || !slices.Contains(r.Access.Words(), string(r.Access)) {
+		one := r.share()
+		if !one.sound() {
 			return nil, fmt.Errorf("%s is damaged: it shares session %s in a way that nobody could set", kept.Name(), r.Session)
 		}
 		s.all[place{one.Guest, r.Session}] = one
@@ -105,6 +127,7 @@ func guestsOf(all []Share) map[session.Ref][]session.Owner {
 func (s *Shares) Guests(ref session.Ref) []session.Owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.kept.newest(s)
 	return s.of[ref]
 }
 
@@ -112,6 +135,7 @@ func (s *Shares) Guests(ref session.Ref) []session.Owner {
 func (s *Shares) Of(guest session.Owner, id session.ID) (one Share, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.kept.newest(s)
 	one, ok = s.all[place{guest, id}]
 	return one, ok
 }
@@ -135,6 +159,7 @@ func (s *Shares) To(guest session.Owner) []Share {
 func (s *Shares) list(which func(Share) bool) (list []Share) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.kept.newest(s)
 	for _, one := range s.all {
 		if which(one) {
 			list = append(list, one)
@@ -158,7 +183,7 @@ func (s *Shares) Set(ref session.Ref, user string, access session.Access) error 
 	case guest == ref.Owner:
 		return ErrSelf
 	}
-	return s.change(func(next map[place]Share) error {
+	return s.kept.change(s, []session.ID{ref.ID}, func(next map[place]Share) error {
 		at := place{guest, ref.ID}
 		old, there := next[at]
 		switch {
@@ -191,22 +216,28 @@ func roomFor(all map[place]Share, ref session.Ref, guest session.Owner) bool {
 
 // Forget ends the shares of a session that was deleted.
 func (s *Shares) Forget(ref session.Ref) error {
-	return s.remove(func(one Share) bool { return one.Ref == ref })
+	return s.remove([]session.ID{ref.ID}, func(one Share) bool { return one.Ref == ref })
 }
 
 // ForgetUser ends all shares by a user and with one.
 func (s *Shares) ForgetUser(o session.Owner) error {
-	return s.remove(func(one Share) bool { return one.Ref.Owner == o || one.Guest == o })
+	return s.remove(nil, func(one Share) bool { return one.Ref.Owner == o || one.Guest == o })
 }
 
-func (s *Shares) remove(which func(Share) bool) error {
-	return s.change(func(next map[place]Share) error {
+// remove ends shares of the sessions that are named, or of all sessions.
+func (s *Shares) remove(of []session.ID, which func(Share) bool) error {
+	return s.kept.change(s, of, func(next map[place]Share) error {
 		maps.DeleteFunc(next, func(_ place, one Share) bool { return which(one) })
 		return nil
 	})
 }
 
-func (s *Shares) change(to func(map[place]Share) error) error {
+// inFile keeps all shares in one text.
+type inFile struct{ durable.Value }
+
+func (inFile) newest(*Shares) {}
+
+func (kept inFile) change(s *Shares, _ []session.ID, to func(map[place]Share) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := maps.Clone(s.all)
@@ -219,14 +250,14 @@ func (s *Shares) change(to func(map[place]Share) error) error {
 	write := file{Version: version, Shares: []stored{}}
 	sorted := slices.SortedFunc(maps.Values(next), compare)
 	for _, one := range sorted {
-		write.Shares = append(write.Shares, stored{one.Ref.Owner.Tenant, one.Ref.Owner.User, one.Ref.ID, one.Guest.User, one.Access})
+		write.Shares = append(write.Shares, one.stored())
 	}
 	text, err := json.MarshalIndent(write, "", "  ")
 	if err == nil {
-		err = s.kept.Put(append(text, '\n'))
+		err = kept.Put(append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w: %w", s.kept.Name(), ErrNotKept, err)
+		return fmt.Errorf("%s: %w: %w", kept.Name(), ErrNotKept, err)
 	}
 	s.all, s.of = next, guestsOf(sorted)
 	return nil

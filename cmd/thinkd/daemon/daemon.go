@@ -54,6 +54,8 @@ type daemon struct {
 	telemetry   *telemetry.Telemetry
 	readOnly    atomic.Bool   // the store takes nothing at the moment
 	refuses     chan struct{} // has a token when it has just become so
+	tokens      auth.Records  // of API tokens
+	stopWatch   func()        // ends the goroutine of watch; nil: none runs
 	stopTelling func()        // ends the goroutine that heeds refuses; nil: none runs
 	stopSweep   func()        // nil: none runs
 
@@ -91,7 +93,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	if err := kept.openKeys(ctx, c.Auth, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	d.store, d.file, d.blobs = store, kept.file, kept.blobs
+	d.store, d.file, d.blobs, d.tokens = store, kept.file, kept.blobs, kept.tokens()
 	settings, err := openSettings(c, kept.value(settingsName), log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -122,7 +124,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Ended: d.telemetry.Turn, Learned: d.models.learn,
 	}
 	if c.Auth.Users {
-		if d.shares, err = share.Open(kept.value(sharesName)); err != nil {
+		if d.shares, err = kept.shares(); err != nil {
 			return nil, errors.Join(err, d.close())
 		}
 		ac.Guests = d.shares.Guests
@@ -184,8 +186,9 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		d.node.Serve(d.agents)
 	}
 	if d.links != nil {
-		d.links.serve(d.server)
+		d.links.serve(d.server, d.tokens)
 	}
+	d.watch()
 	if d.blobs != nil {
 		d.sweep()
 	}
@@ -261,6 +264,20 @@ func (o Options) configure(open func() error, already bool) (c config.Config, er
 		return c, err
 	}
 	return c, open()
+}
+
+// watch heeds shares that other nodes change; close ends it and waits.
+func (d *daemon) watch() {
+	if d.shares == nil || !d.shares.Watched() {
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	d.stopWatch = func() { stop(); <-done }
+	go func() {
+		defer close(done)
+		d.shares.Watch(ctx, func(before, after share.Share) { d.server.ShareChanged(ctx, before, after) })
+	}()
 }
 
 // tellTrouble lets all clients know when the store takes nothing any more; close ends it and waits. It has a goroutine
@@ -392,6 +409,9 @@ func (d *daemon) close() error {
 	}
 	if d.stopRetention != nil {
 		d.stopRetention()
+	}
+	if d.stopWatch != nil {
+		d.stopWatch()
 	}
 	if d.stopSweep != nil {
 		d.stopSweep()

@@ -15,7 +15,6 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
-	"github.com/thinkd/thinkd/cmd/thinkd/network"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/cluster/link"
@@ -32,7 +31,7 @@ type nodeLinks struct {
 	listener net.Listener
 	address  string // where other nodes connect to
 	identity *link.Identity
-	tokens   *auth.Tokens
+	tokens   *auth.Tokens // nil before serve
 	log      *slog.Logger
 
 	edge    *link.Edge // nil before route
@@ -43,7 +42,7 @@ type nodeLinks struct {
 }
 
 // listen takes the address for links. It is before the first heartbeat, which tells it to the other nodes.
-func listen(c config.Cluster, dir string, log *slog.Logger) (*nodeLinks, error) {
+func listen(c config.Cluster, log *slog.Logger) (*nodeLinks, error) {
 	identity, err := link.NewIdentity(c.Prefix, c.Name, link.Files{CA: c.Link.CA, Cert: c.Link.Cert, Key: c.Link.Key})
 	if err != nil {
 		return nil, fmt.Errorf("[cluster] links: %w", err)
@@ -52,8 +51,7 @@ func listen(c config.Cluster, dir string, log *slog.Logger) (*nodeLinks, error) 
 	if err != nil {
 		return nil, fmt.Errorf("[cluster] link_listen: %w", err)
 	}
-	s := &nodeLinks{listener: l, address: cmp.Or(c.Link.Address, l.Addr().String()), identity: identity, log: log,
-		tokens: auth.NewTokens(network.Tokens(dir), log)}
+	s := &nodeLinks{listener: l, address: cmp.Or(c.Link.Address, l.Addr().String()), identity: identity, log: log}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -75,8 +73,9 @@ func (s *nodeLinks) route(n *node.Node, agents *agent.Group, sessions func(metho
 	return s.edge
 }
 
-// serve serves the other nodes.
-func (s *nodeLinks) serve(server *rpc.Server) {
+// serve serves the other nodes. Clients with API tokens need one of records.
+func (s *nodeLinks) serve(server *rpc.Server, records auth.Records) {
+	s.tokens = auth.NewTokens(records, s.log)
 	owner := &link.Owner{Config: s.config, Confirm: s.tokens.ByID, Serve: server.ServeLink}
 	s.running.Go(func() { // these end with ctx
 		if err := owner.Run(s.ctx, s.listener); err != nil {

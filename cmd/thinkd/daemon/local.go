@@ -63,7 +63,7 @@ func (h *host) local() *rpc.Local {
 			before, after, err := store.Compact(ctx)
 			return door.Compaction{Before: rpc.NewStoreReport(before), After: rpc.NewStoreReport(after)}, err
 		}
-		local.Users = &users.Admin{Dir: h.dir, Auth: h.daemon.auth, Tokens: network.Tokens(h.dir), Store: h.daemon.store, File: store,
+		local.Users = &users.Admin{Dir: h.dir, Auth: h.daemon.auth, Tokens: h.daemon.tokens, Store: h.daemon.store, File: store,
 			Blobs: h.daemon.blobs, Agents: h.daemon.agents, Expel: h.daemon.server.Expel, Forget: h.forget}
 	}
 	return local

@@ -11,15 +11,18 @@ import (
 
 	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/cmd/thinkd/network"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/vault"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/cluster/node"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
 	"github.com/thinkd/thinkd/session/bolt"
 	"github.com/thinkd/thinkd/session/ephemeral"
+	"github.com/thinkd/thinkd/session/share"
 )
 
 // Files of the data directory.
@@ -175,6 +178,46 @@ func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err
 	return nil
 }
 
+// clusterOf is a cluster as package node knows it, without links.
+func clusterOf(c config.Cluster, log *slog.Logger) node.Config {
+	return node.Config{Name: c.Name, Servers: c.Servers, Prefix: c.Prefix, Replicas: c.Replicas, MaxBytes: c.MaxBytes, OpenBytes: c.OpenBytes,
+		Creds: c.Creds, CA: c.CA, Cert: c.Cert, Key: c.Key, Log: log}
+}
+
+// Tables that all nodes of a cluster have.
+const (
+	tokensTable = "tokens"
+	sharesTable = "shares"
+)
+
+// tokens are the records of API tokens.
+func (k *kept) tokens() auth.Records {
+	if k.node != nil {
+		return auth.Shared{Table: k.node.Table(tokensTable)}
+	}
+	return network.Tokens(k.dir)
+}
+
+// OpenTokens opens the records of API tokens of a data directory, or of the cluster that the config names. The caller must call end.
+func OpenTokens(ctx context.Context, dir string, c config.Config) (records auth.Records, end func(), err error) {
+	if c.Cluster == nil {
+		return network.Tokens(dir), func() {}, nil
+	}
+	tables, err := node.OpenTables(ctx, clusterOf(*c.Cluster, slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return nil, nil, err
+	}
+	return auth.Shared{Table: tables.Table(tokensTable)}, tables.Close, nil
+}
+
+// shares are those of sessions.
+func (k *kept) shares() (*share.Shares, error) {
+	if k.node != nil {
+		return share.OpenTable(k.node.Table(sharesTable))
+	}
+	return share.Open(k.value(sharesName))
+}
+
 // join opens the store of a cluster in place of the file. Other sessions that are in the file stay there. The directory stays locked.
 func (k *kept) join(ctx context.Context, c config.Cluster, log *slog.Logger) (err error) {
 	var unlock func() error
@@ -186,13 +229,14 @@ func (k *kept) join(ctx context.Context, c config.Cluster, log *slog.Logger) (er
 	k.store, k.file, k.blobs = nil, nil, nil
 	address := ""
 	if c.Link != nil {
-		if k.links, err = listen(c, k.dir, log); err != nil {
+		if k.links, err = listen(c, log); err != nil {
 			return errors.Join(err, unlock())
 		}
 		address = k.links.address
 	}
-	k.node, err = node.Open(ctx, node.Config{Name: c.Name, Servers: c.Servers, Prefix: c.Prefix, Replicas: c.Replicas, MaxBytes: c.MaxBytes, OpenBytes: c.OpenBytes,
-		Creds: c.Creds, CA: c.CA, Cert: c.Cert, Key: c.Key, Link: address, Log: log})
+	config := clusterOf(c, log)
+	config.Link = address
+	k.node, err = node.Open(ctx, config)
 	if err != nil && k.links != nil {
 		err = errors.Join(err, k.links.close())
 	}

@@ -52,8 +52,8 @@ type Health struct {
 }
 
 // Open listens on addr. An address that other machines can reach needs TLS, or a proxy that has it. The token is the one in the
-// data directory dir, which is made if there is none. With users, API tokens are taken too. The caller closes the listener.
-func Open(c config.Serve, a config.Auth, dir, addr string, server *rpc.Server, health Health, log *slog.Logger) (*Listener, error) {
+// data directory dir, which is made if there is none. With users, API tokens are taken too, those of records. The caller closes the listener.
+func Open(c config.Serve, a config.Auth, dir string, records auth.Records, addr string, server *rpc.Server, health Health, log *slog.Logger) (*Listener, error) {
 	// Resolved once: the address that is checked is the one that is used.
 	at, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
@@ -78,7 +78,7 @@ func Open(c config.Serve, a config.Auth, dir, addr string, server *rpc.Server, h
 	var tokens []auth.Admitter
 	var apiTokens *auth.Tokens // nil: there are none
 	if a.Users {
-		apiTokens = auth.NewTokens(Tokens(dir), log)
+		apiTokens = auth.NewTokens(records, log)
 		tokens = append(tokens, apiTokens)
 	}
 	var jwts *oidc.Tokens // nil: none are taken

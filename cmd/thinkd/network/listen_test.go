@@ -122,7 +122,7 @@ func TestOpenListener(t *testing.T) {
 			if err := token.make(filepath.Join(dir, "token")); err != nil {
 				t.Fatal(err)
 			}
-			l, err := Open(tt.config, config.Auth{}, dir, tt.addr, server, Health{}, discard)
+			l, err := Open(tt.config, config.Auth{}, dir, nil, tt.addr, server, Health{}, discard)
 			if err == nil {
 				if tt.url == "" || token.why != "" || !strings.HasPrefix(l.URL(), tt.url) || !strings.Contains(l.URL(), "/#token=") {
 					t.Errorf("%s, %+v, token %s: %s", tt.addr, tt.config, name, strings.Split(l.URL(), "#")[0])
@@ -145,7 +145,7 @@ func TestOpenListener(t *testing.T) {
 
 func TestListenerTLS(t *testing.T) {
 	cert, key, trust := selfSigned(t)
-	l, err := Open(config.Serve{TLSCert: cert, TLSKey: key}, config.Auth{}, t.TempDir(), "127.0.0.1:0", emptyServer(t), Health{}, discard)
+	l, err := Open(config.Serve{TLSCert: cert, TLSKey: key}, config.Auth{}, t.TempDir(), nil, "127.0.0.1:0", emptyServer(t), Health{}, discard)
 	if err != nil {
 		t.Fatal(err)
 	}

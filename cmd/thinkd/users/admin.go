@@ -22,7 +22,7 @@ import (
 type Admin struct {
 	Dir    string // the data directory
 	Auth   config.Auth
-	Tokens auth.Folder
+	Tokens auth.Records
 	Store  session.Local
 	File   *bolt.Store // that Store has all but ephemeral sessions in
 	Blobs  *blob.Dir

@@ -14,5 +14,5 @@
 //     is first is computed; each next one waits longer, so that one that cannot claim strands nothing;
 //   - a node that is cut off from a majority of the servers claims nothing. After a longer time it ends what runs.
 //
-// Files depend in one direction: config, rank, contact, log, node, store, sweep, drain, serve.
+// Files depend in one direction: config, rank, contact, log, node, store, sweep, drain, serve, tables.
 package node

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/rpc/cluster/heartbeat"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/jet"
@@ -38,6 +39,7 @@ type Node struct {
 	link   string
 	number lease.Node
 	conns  jet.Conns
+	tables *jet.Tables
 
 	mu       sync.Mutex
 	agents   Agents // nil before Serve
@@ -57,6 +59,9 @@ func Open(ctx context.Context, c Config) (n *Node, err error) {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	if err = n.join(ctx, c); err != nil {
+		if n.tables != nil {
+			n.tables.Close()
+		}
 		if n.beats != nil {
 			n.beats.Close()
 		}
@@ -81,8 +86,14 @@ func (n *Node) join(ctx context.Context, c Config) (err error) {
 	if err := n.contact.wait(ctx); err != nil {
 		return fmt.Errorf("%w, %w", err, n.store.Close())
 	}
+	if n.tables, err = jet.OpenTables(ctx, n.conns, jet.TableOptions{Prefix: c.Prefix, Replicas: c.Replicas, Contact: n.InContact}); err != nil {
+		return errors.Join(err, n.store.Close())
+	}
 	return nil
 }
+
+// Table is one that all nodes of the cluster have.
+func (n *Node) Table(name string) durable.Table { return n.tables.Table(name) }
 
 // watch looks after the contact.
 func (n *Node) watch() {

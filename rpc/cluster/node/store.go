@@ -23,6 +23,7 @@ func (s Store) Close() error {
 	n.ending()
 	n.stop()
 	n.running.Wait()
+	n.tables.Close()
 	err := n.store.Close()
 	n.beats.Close()
 	hangUp(n.conns)

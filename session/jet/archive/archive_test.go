@@ -57,7 +57,7 @@ func copied(t *testing.T, link jet.Link, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, stream := range append(streams.Logs(), streams.State(), streams.Made()) {
+	for _, stream := range append(streams.Logs(), streams.State(), streams.Made(), streams.Tables()) {
 		last, _, err := jet.LastSeq(t.Context(), link, stream)
 		if err != nil {
 			t.Fatal(err)
@@ -419,7 +419,7 @@ func TestOlderStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.AddTo(t, log, storetest.Started(storetest.TurnA))
-	for _, stream := range []string{"LOG_0", "LOG_1", "STATE", "MADE", "CKPT"} {
+	for _, stream := range []string{"LOG_0", "LOG_1", "STATE", "MADE", "TABLE", "CKPT"} {
 		if _, err := link[0].Request("$JS.API.STREAM.DELETE.thinkd_"+stream, nil, time.Minute); err != nil {
 			t.Fatal(err)
 		}
@@ -435,5 +435,60 @@ func TestOlderStore(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRestoredTables: rows are put back as they were, but a token that was revoked later stays revoked.
+func TestRestoredTables(t *testing.T) {
+	link, dir := jettest.Start(t, 1).Dial(), filepath.Join(t.TempDir(), "copy")
+	openStore(t, link)
+	rows := func(link jet.Link) *jet.Table {
+		t.Helper()
+		all, err := jet.OpenTables(t.Context(), link, jet.TableOptions{Prefix: "thinkd", Replicas: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(all.Close)
+		return all.Table("tokens")
+	}
+	set := func(key, text string) {
+		t.Helper()
+		to := []byte(text)
+		if text == "" {
+			to = nil
+		}
+		if err := rows(link).Change(t.Context(), key, func([]byte) ([]byte, error) { return to, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copyAll := func() {
+		t.Helper()
+		stop := follow(t, link, dir)
+		copied(t, link, dir)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("kept", "1")
+	set("revoked", "1")
+	copyAll()
+	until := lastTime(t, dir)
+	set("kept", "2")
+	set("new", "1")
+	set("revoked", "")
+	copyAll()
+	for at, want := range map[time.Time]map[string][]byte{
+		{}:    {"kept": []byte("2"), "new": []byte("1")},
+		until: {"kept": []byte("1")},
+	} {
+		link := jettest.Start(t, 1).Dial()
+		r := Restoring{Conns: link, Dir: dir, Until: at, Store: jet.Options{Replicas: 1, MaxGrowth: 1 << 20}}
+		if _, err := r.Restore(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := rows(link).Rows()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("up to %v (-want +got):\n%s", at, diff)
+		}
 	}
 }

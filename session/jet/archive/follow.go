@@ -54,7 +54,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names := append(streams.Logs(), streams.State(), streams.Made())
+	names := append(streams.Logs(), streams.State(), streams.Made(), streams.Tables())
 	errs := make([]error, len(names))
 	var running sync.WaitGroup
 	for i, name := range names {

@@ -1,9 +1,11 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -71,6 +73,9 @@ func (r Restoring) Restore(ctx context.Context) (done Restored, err error) {
 	}
 	if err := r.made(ctx, c, &done); err != nil {
 		return done, fmt.Errorf("stream %s: %w", c.streams.Made(), err)
+	}
+	if err := r.tables(ctx, c, &done); err != nil {
+		return done, fmt.Errorf("stream %s: %w", c.streams.Tables(), err)
 	}
 	return done, nil
 }
@@ -210,6 +215,24 @@ func (r Restoring) made(ctx context.Context, c contents, done *Restored) error {
 		return err
 	}
 	return r.putAll(ctx, c.streams.Made(), list, done)
+}
+
+// tables puts back the newest text of each row. A row that was removed later stays removed: it may be a token that was revoked.
+func (r Restoring) tables(ctx context.Context, c contents, done *Restored) error {
+	newest := make(map[string]jet.Message)
+	if _, err := each(r.Dir, c.streams.Tables(), func(m jet.Message) error {
+		switch {
+		case len(m.Data) == 0:
+			delete(newest, m.Subject)
+		case !r.late(m):
+			newest[m.Subject] = m
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	list := slices.SortedFunc(maps.Values(newest), func(a, b jet.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	return r.putAll(ctx, c.streams.Tables(), list, done)
 }
 
 func (r Restoring) putAll(ctx context.Context, stream string, list []jet.Message, done *Restored) error {

@@ -90,7 +90,7 @@ func open(dir string) (c contents, err error) {
 }
 
 func (c contents) names() []string {
-	return append(c.streams.Logs(), c.streams.State(), c.streams.Made())
+	return append(c.streams.Logs(), c.streams.State(), c.streams.Made(), c.streams.Tables())
 }
 
 func (c contents) logs(stream string) bool { return slices.Contains(c.streams.Logs(), stream) }

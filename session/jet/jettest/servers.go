@@ -1,9 +1,12 @@
 package jettest
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -148,6 +151,27 @@ func (s *Servers) Stop(i int) {
 		one.WaitForShutdown()
 		s.list[i] = nil
 	}
+}
+
+// Stored is the name of a file of the servers that has a text in it, or "". They must be stopped: what is in their memory is in no file.
+func (s *Servers) Stored(text string) (file string) {
+	s.t.Helper()
+	for _, o := range s.opts {
+		err := filepath.WalkDir(o.StoreDir, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if bytes.Contains(data, []byte(text)) {
+				file = path
+			}
+			return err
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return file
 }
 
 // Part cuts all connections between two servers, until Join, and returns when both know.
