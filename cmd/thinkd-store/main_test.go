@@ -17,6 +17,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -287,6 +289,36 @@ func TestConfigErrors(t *testing.T) {
 		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%q is no error", args)
 		}
+	}
+}
+
+// TestPackaged: the config of the package is right, also with the lines that are comments. systemd waits longer for the start than the program.
+func TestPackaged(t *testing.T) {
+	text, err := os.ReadFile("../../packaging/systemd/store.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := regexp.MustCompile(`(?m)^# (\w+ = )`).ReplaceAllString(strings.Replace(string(text), "listen = ", "# listen: ", 1), "$1")
+	for _, text := range []string{string(text), full} {
+		path := filepath.Join(t.TempDir(), "c.toml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := readConfig([]string{"--config", path}, io.Discard)
+		if err != nil || c.Dir != "/var/lib/thinkd-store" || (c.TLSCA != "") != (text == full) {
+			t.Errorf("%+v, %v\n%s", c, err, text)
+		}
+	}
+	unit, err := os.ReadFile("../../packaging/systemd/thinkd-store.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^TimeoutStartSec=(\d+)$`).FindSubmatch(unit)
+	if found == nil {
+		t.Fatal("the unit has no TimeoutStartSec")
+	}
+	if s, err := strconv.Atoi(string(found[1])); err != nil || time.Duration(s)*time.Second <= startTime {
+		t.Errorf("systemd waits %s s, and the program %v", found[1], startTime)
 	}
 }
 

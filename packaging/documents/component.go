@@ -24,6 +24,9 @@ type component struct {
 // systems are those of the release's builds. Each links other modules.
 var systems = []string{"linux", "darwin", "windows"}
 
+// programs are those of a release. A module belongs to the first one that has it.
+var programs = []string{"thinkd", "thinkd-store"}
+
 // pagePackages are what esbuild puts into web/dist.
 var pagePackages = []string{"dompurify", "highlight.js", "katex", "marked"}
 
@@ -40,12 +43,15 @@ func components() ([]component, error) {
 	}
 	list := []component{{name: "Go", version: goVersion, where: "runtime and standard library"}}
 	dirs := []string{goRoot}
-	modules, err := linked()
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range modules {
-		list, dirs = append(list, component{name: m.Path, version: m.Version, where: "program"}), append(dirs, m.Dir)
+	seen := make(map[string]bool)
+	for _, program := range programs {
+		modules, err := linked(program, seen)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range modules {
+			list, dirs = append(list, component{name: m.Path, version: m.Version, where: program}), append(dirs, m.Dir)
+		}
 	}
 	for _, name := range pagePackages {
 		dir := filepath.Join("web", "node_modules", name)
@@ -73,12 +79,11 @@ type module struct {
 	Main               bool
 }
 
-// linked lists the modules of the packages that the program imports, on any system.
-func linked() ([]module, error) {
-	seen := make(map[string]bool)
+// linked lists the modules of the packages that a program imports, on any system. Those that were seen before are left out.
+func linked(program string, seen map[string]bool) ([]module, error) {
 	var list []module
 	for _, system := range systems {
-		cmd := exec.Command("go", "list", "-deps", "-json=Module", "./cmd/thinkd")
+		cmd := exec.Command("go", "list", "-deps", "-json=Module", "./cmd/"+program)
 		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 		out, err := run(cmd)
 		if err != nil {

@@ -110,6 +110,31 @@ func TestSBOM(t *testing.T) {
 	}
 }
 
+// The store server has the modules of NATS, and no page.
+func TestStoreSBOM(t *testing.T) {
+	all(t)
+	program := filepath.Join(t.TempDir(), "thinkd-store")
+	if out, err := exec.Command("go", "build", "-o", program, "./cmd/thinkd-store").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var out bytes.Buffer
+	if err := sbom(&out, program); err != nil {
+		t.Fatal(err)
+	}
+	var b bom
+	if err := json.Unmarshal(out.Bytes(), &b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Metadata.Component.Name != "thinkd-store" {
+		t.Errorf("the program is %q", b.Metadata.Component.Name)
+	}
+	for name, want := range map[string]bool{"github.com/nats-io/nats-server/v2": true, "github.com/nats-io/jwt/v2": true, "katex": false} {
+		if slices.ContainsFunc(b.Components, func(m material) bool { return m.Name == name }) != want {
+			t.Errorf("%s: want %v", name, want)
+		}
+	}
+}
+
 // The man page has every command, and man reads it without a warning.
 func TestManpage(t *testing.T) {
 	var out bytes.Buffer

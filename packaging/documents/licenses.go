@@ -12,9 +12,9 @@ func licenses(out io.Writer, list []component) error {
 	var b strings.Builder
 	b.WriteString(`# Third-party licences
 
-These components are part of the program or of its page. Each release contains their licences in full, in the file
+These components are part of a program or of its page. Each release contains their licences in full, in the file
 ` + "`THIRD_PARTY_LICENSES.txt`" + `. The command ` + "`go run ./packaging/documents licenses`" + ` writes this page, and a test compares it with the modules that
-the builds for Linux, macOS and Windows link.
+the builds for Linux, macOS and Windows link. What ` + "`thinkd`" + ` has, ` + "`thinkd-store`" + ` may have too.
 
 | component | part of | licence |
 |---|---|---|

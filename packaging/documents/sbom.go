@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"runtime/debug"
 	"strings"
 )
@@ -48,13 +49,13 @@ type (
 	}
 )
 
-// sbom writes the bill of materials of a binary: the modules that the go command stored in it, Go, and what the page bundles.
-func sbom(out io.Writer, path string) error {
-	info, err := buildinfo.ReadFile(path)
+// sbom writes the bill of materials of a binary: the modules that the go command stored in it, Go, and what its page bundles.
+func sbom(out io.Writer, binary string) error {
+	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return err
 	}
-	file, err := os.ReadFile(path)
+	file, err := os.ReadFile(binary)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,8 @@ func sbom(out io.Writer, path string) error {
 		about[c.name] = c
 	}
 	sum := sha256.Sum256(file)
-	program := material{Type: "application", Ref: "thinkd", Name: "thinkd", Version: info.Main.Version,
+	name := path.Base(info.Path)
+	program := material{Type: "application", Ref: name, Name: name, Version: info.Main.Version,
 		Package: goPackage(info.Main), Hashes: []hash{{"SHA-256", hex.EncodeToString(sum[:])}}, Licenses: []license{{"MIT"}}}
 	for _, s := range info.Settings {
 		if strings.HasPrefix(s.Key, "vcs.") || s.Key == "GOOS" || s.Key == "GOARCH" || s.Key == "CGO_ENABLED" {
@@ -83,12 +85,12 @@ func sbom(out io.Writer, path string) error {
 		}
 		c, ok := about[m.Path]
 		if !ok {
-			return fmt.Errorf("%s: the binary has %s, which this work tree does not: build both from one commit", path, m.Path)
+			return fmt.Errorf("%s: the binary has %s, which this work tree does not: build both from one commit", binary, m.Path)
 		}
 		b.Components = append(b.Components, material{Type: "library", Ref: goPackage(*m), Name: m.Path, Version: m.Version, Package: goPackage(*m),
 			Licenses: []license{{c.license}}, Properties: []property{{"go:sum", m.Sum}}})
 	}
-	for _, name := range pagePackages {
+	for _, name := range bundled(name) {
 		c, id := about[name], "pkg:npm/"+name+"@"+about[name].version
 		b.Components = append(b.Components, material{Type: "library", Ref: id, Name: name, Version: c.version, Package: id, Licenses: []license{{c.license}}})
 	}
@@ -96,6 +98,14 @@ func sbom(out io.Writer, path string) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(b)
+}
+
+// bundled are the packages of the page, if a program has the page.
+func bundled(program string) []string {
+	if program == "thinkd" {
+		return pagePackages
+	}
+	return nil
 }
 
 // goPackage is the package URL of a module (https://github.com/package-url/purl-spec).

@@ -18,12 +18,6 @@ const userID = 65532
 
 var account = strconv.Itoa(userID) + ":" + strconv.Itoa(userID)
 
-// Paths in the image, with a slash in front. They are those of the system service.
-const (
-	programPath = "/usr/bin/thinkd"
-	dataDir     = "/var/lib/thinkd"
-)
-
 // A file is an entry of a layer: a directory if its name ends with a slash.
 type file struct {
 	name string
@@ -32,27 +26,27 @@ type file struct {
 	body []byte
 }
 
-// common are the files that all platforms and most versions share.
-func common(c certificates, texts map[string][]byte) []file {
+// common are the files that all platforms and most versions of an image share.
+func common(p product, c certificates, texts map[string][]byte) []file {
 	return []file{
 		{name: "etc/", mode: 0o755},
-		{name: "etc/group", mode: 0o644, body: []byte("thinkd:x:" + strconv.Itoa(userID) + ":\n")},
-		{name: "etc/passwd", mode: 0o644, body: []byte("thinkd:x:" + account + "::" + dataDir + ":/nonexistent\n")},
+		{name: "etc/group", mode: 0o644, body: []byte(p.name + ":x:" + strconv.Itoa(userID) + ":\n")},
+		{name: "etc/passwd", mode: 0o644, body: []byte(p.name + ":x:" + account + "::" + p.data() + ":/nonexistent\n")},
 		{name: "etc/ssl/", mode: 0o755},
 		{name: "etc/ssl/certs/", mode: 0o755},
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, body: c.bundle},
-		{name: "etc/thinkd/", mode: 0o755}, // a config can be mounted here
-		{name: "tmp/", mode: 0o1777},       // so can a file system in memory
+		{name: "etc/" + p.name + "/", mode: 0o755}, // a config can be mounted here
+		{name: "tmp/", mode: 0o1777},               // so can a file system in memory
 		{name: "usr/", mode: 0o755},
 		{name: "usr/bin/", mode: 0o755},
 		{name: "usr/share/", mode: 0o755},
 		{name: "usr/share/doc/", mode: 0o755},
-		{name: "usr/share/doc/thinkd/", mode: 0o755},
-		{name: "usr/share/doc/thinkd/LICENSE", mode: 0o644, body: texts["LICENSE"]},
-		{name: "usr/share/doc/thinkd/THIRD_PARTY_LICENSES.txt", mode: 0o644, body: texts["THIRD_PARTY_LICENSES.txt"]},
+		{name: "usr/share/doc/" + p.name + "/", mode: 0o755},
+		{name: "usr/share/doc/" + p.name + "/LICENSE", mode: 0o644, body: texts["LICENSE"]},
+		{name: "usr/share/doc/" + p.name + "/THIRD_PARTY_LICENSES.txt", mode: 0o644, body: texts["THIRD_PARTY_LICENSES.txt"]},
 		{name: "var/", mode: 0o755},
 		{name: "var/lib/", mode: 0o755},
-		{name: "var/lib/thinkd/", mode: 0o700, user: userID},
+		{name: "var/lib/" + p.name + "/", mode: 0o700, user: userID},
 	}
 }
 

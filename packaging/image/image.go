@@ -1,8 +1,6 @@
 package main
 
 import (
-	"time"
-
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -10,25 +8,25 @@ import (
 )
 
 // newIndex makes an image for each platform.
-func newIndex(r release, c certificates) (v1.ImageIndex, error) {
-	base, err := newLayer(common(c, r.texts))
+func newIndex(p product, r release, c certificates) (v1.ImageIndex, error) {
+	base, err := newLayer(common(p, c, r.texts))
 	if err != nil {
 		return nil, err
 	}
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, platform := range platforms {
-		image, err := newImage(r, c, platform, base)
+		image, err := newImage(p, r, c, platform, base)
 		if err != nil {
 			return nil, err
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image,
 			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: platform}}})
 	}
-	return mutate.Annotations(index, annotations(r, c)).(v1.ImageIndex), nil
+	return mutate.Annotations(index, annotations(p, r, c)).(v1.ImageIndex), nil
 }
 
-func newImage(r release, c certificates, platform string, base v1.Layer) (v1.Image, error) {
-	program, err := newLayer([]file{{name: programPath[1:], mode: 0o755, body: r.programs[platform]}})
+func newImage(p product, r release, c certificates, platform string, base v1.Layer) (v1.Image, error) {
+	program, err := newLayer([]file{{name: p.program()[1:], mode: 0o755, body: r.programs[platform]}})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +34,7 @@ func newImage(r release, c certificates, platform string, base v1.Layer) (v1.Ima
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	image, err = mutate.Append(image,
 		mutate.Addendum{Layer: base, History: v1.History{Created: created, CreatedBy: "packaging/image: certificates, user and directories"}},
-		mutate.Addendum{Layer: program, History: v1.History{Created: created, CreatedBy: "packaging/image: " + programPath}})
+		mutate.Addendum{Layer: program, History: v1.History{Created: created, CreatedBy: "packaging/image: " + p.program()}})
 	if err != nil {
 		return nil, err
 	}
@@ -46,30 +44,32 @@ func newImage(r release, c certificates, platform string, base v1.Layer) (v1.Ima
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture, config.Created = "linux", platform, created
-	config.Config = settings(annotations(r, c))
+	config.Config = settings(p, annotations(p, r, c))
 	return mutate.ConfigFile(image, config)
 }
 
-// settings say how a container runs. `thinkd serve` listens on the container's own loopback: an address that others can reach needs a
-// certificate or a proxy, which a config file must declare.
-func settings(labels map[string]string) v1.Config {
-	return v1.Config{
+// settings say how a container runs.
+func settings(p product, labels map[string]string) v1.Config {
+	config := v1.Config{
 		User:       account,
-		WorkingDir: dataDir,
-		Env:        []string{"PATH=/usr/bin", "HOME=" + dataDir, "XDG_CONFIG_HOME=/etc", "XDG_DATA_HOME=/var/lib"},
-		Entrypoint: []string{programPath},
-		Cmd:        []string{"serve"},
-		Volumes:    map[string]struct{}{dataDir: {}},
+		WorkingDir: p.data(),
+		Env:        []string{"PATH=/usr/bin", "HOME=" + p.data(), "XDG_CONFIG_HOME=/etc", "XDG_DATA_HOME=/var/lib"},
+		Entrypoint: []string{p.program()},
+		Cmd:        p.command,
+		Volumes:    map[string]struct{}{p.data(): {}},
 		Labels:     labels,
-		// OCI has no health check. Docker reads this one; for others, it is in packaging/compose.yaml and docs/install.md.
-		Healthcheck: &v1.HealthConfig{Test: []string{"CMD", programPath, "status"}, Interval: 30 * time.Second, Timeout: 5 * time.Second, StartPeriod: 10 * time.Second, Retries: 3},
 	}
+	if p.health != nil { // OCI has no health check. Docker reads this one; for others, it is in packaging/compose.yaml and docs/install.md.
+		config.Healthcheck = &v1.HealthConfig{Test: append([]string{"CMD", p.program()}, p.health...), Interval: healthEvery, Timeout: healthTime,
+			StartPeriod: healthStart, Retries: healthTries}
+	}
+	return config
 }
 
-func annotations(r release, c certificates) map[string]string {
+func annotations(p product, r release, c certificates) map[string]string {
 	return map[string]string{
-		"org.opencontainers.image.title":       "thinkd",
-		"org.opencontainers.image.description": "A daemon that keeps conversations with reasoning models",
+		"org.opencontainers.image.title":       p.name,
+		"org.opencontainers.image.description": p.description,
 		"org.opencontainers.image.source":      "https://github.com/thinkd/thinkd",
 		"org.opencontainers.image.licenses":    "MIT",
 		"org.opencontainers.image.version":     r.version,

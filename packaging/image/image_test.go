@@ -25,9 +25,10 @@ func example() (release, certificates) {
 		texts:    map[string][]byte{"LICENSE": []byte("MIT"), "THIRD_PARTY_LICENSES.txt": []byte("BSD")}}, certificates{"20230311", []byte("PEM")}
 }
 
-func newExample(t *testing.T) v1.ImageIndex {
+func newExample(t *testing.T, p product) v1.ImageIndex {
 	t.Helper()
-	index, err := newIndex(example())
+	r, c := example()
+	index, err := newIndex(p, r, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +56,12 @@ func imageOf(t *testing.T, index v1.ImageIndex, platform string) v1.Image {
 }
 
 func TestIndex(t *testing.T) {
-	index := newExample(t)
+	index := newExample(t, products[0])
 	first, err := index.Digest()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := newExample(t).Digest(); err != nil || again != first {
+	if again, err := newExample(t, products[0]).Digest(); err != nil || again != first {
 		t.Errorf("the second image is %s, the first was %s, %v", again, first, err)
 	}
 	file, err := imageOf(t, index, "linux/arm64").ConfigFile()
@@ -75,7 +76,12 @@ func TestIndex(t *testing.T) {
 
 // Only the data directory belongs to the user, and nothing has more rights than its file needs.
 func TestFiles(t *testing.T) {
-	index := newExample(t)
+	for _, p := range products {
+		t.Run(p.name, func(t *testing.T) { testFiles(t, p, newExample(t, p)) })
+	}
+}
+
+func testFiles(t *testing.T, p product, index v1.ImageIndex) {
 	for _, platform := range platforms {
 		layers, err := imageOf(t, index, "linux/"+platform).Layers()
 		if err != nil {
@@ -97,18 +103,18 @@ func TestFiles(t *testing.T) {
 					t.Errorf("%s is there twice, or before its directory", h.Name)
 				}
 				found[h.Name] = true
-				ours := h.Name == "var/lib/thinkd/"
+				ours := h.Name == "var/lib/"+p.name+"/"
 				if (h.Uid == userID) != ours || h.Uid != h.Gid || h.Mode&0o6022 != 0 && h.Name != "tmp/" {
 					t.Errorf("%s has the owner %d:%d and the mode %o", h.Name, h.Uid, h.Gid, h.Mode)
 				}
-				if h.Name == "usr/bin/thinkd" {
+				if h.Name == "usr/bin/"+p.name {
 					if body, err := io.ReadAll(in); err != nil || string(body) != "an "+platform+" program" {
 						t.Errorf("the program is %q, %v", body, err)
 					}
 				}
 			}
 		}
-		if !found["usr/bin/thinkd"] || !found["etc/ssl/certs/ca-certificates.crt"] {
+		if !found["usr/bin/"+p.name] || !found["etc/"+p.name+"/"] || !found["etc/ssl/certs/ca-certificates.crt"] {
 			t.Errorf("the files are %v", found)
 		}
 	}
@@ -118,7 +124,7 @@ func TestPush(t *testing.T) {
 	s := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer s.Close()
 	reference := strings.TrimPrefix(s.URL, "http://") + "/thinkd/thinkd:1.2.3"
-	index := newExample(t)
+	index := newExample(t, products[0])
 	var out strings.Builder
 	if err := push(&out, index, reference); err != nil {
 		t.Fatal(err)
@@ -173,6 +179,7 @@ func TestBuild(t *testing.T) {
 	for _, platform := range platforms {
 		t.Setenv("GOARCH", platform)
 		command(source, "go", "build", "-o", filepath.Join(dist, "thinkd_linux_"+platform+"_v1", "thinkd"))
+		command(source, "go", "build", "-o", filepath.Join(dist, "thinkd-store_linux_"+platform+"_v1", "thinkd-store"))
 	}
 	commit, err := exec.Command("git", "-C", source, "rev-parse", "HEAD").Output()
 	if err != nil {
@@ -191,14 +198,17 @@ func TestBuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lines := strings.SplitN(out.String(), "\n", 3)
-	if !strings.HasPrefix(lines[0], "thinkd:1.2.3 sha256:") || lines[0] != lines[1] {
-		t.Errorf("two builds: %q, %q", lines[0], lines[1])
+	lines := strings.SplitN(out.String(), "\n", 5)
+	for i, begin := range []string{"thinkd:1.2.3 sha256:", "thinkd-store:1.2.3 sha256:"} {
+		if !strings.HasPrefix(lines[i], begin) || lines[i] != lines[i+2] {
+			t.Errorf("two builds: %q, %q", lines[i], lines[i+2])
+		}
 	}
 	for _, want := range []string{"linux/amd64 sha256:", "linux/arm64 sha256:", "runs /usr/bin/thinkd serve as 65532:65532, health check /usr/bin/thinkd status\n",
-		"drwx------ 65532:65532          0 /var/lib/thinkd/\n", "dtrwxrwxrwx     0:0              0 /tmp/\n", " /usr/bin/thinkd\n"} {
-		if !strings.Contains(lines[2], want) {
-			t.Errorf("want %q in\n%s", want, lines[2])
+		"drwx------ 65532:65532          0 /var/lib/thinkd/\n", "dtrwxrwxrwx     0:0              0 /tmp/\n", " /usr/bin/thinkd\n", "runs /usr/bin/thinkd-store --config /etc/thinkd-store/config.toml as 65532:65532, health check none\n",
+		"drwx------ 65532:65532          0 /var/lib/thinkd-store/\n"} {
+		if !strings.Contains(lines[4], want) {
+			t.Errorf("want %q in\n%s", want, lines[4])
 		}
 	}
 }

@@ -47,7 +47,11 @@ func listImage(out io.Writer, d v1.Descriptor, image v1.Image) error {
 	}
 	c := file.Config
 	fmt.Fprintf(out, "%s %s, %d layers, %.1f MB\n", d.Platform, d.Digest, len(layers), float64(size)/1e6)
-	fmt.Fprintf(out, "runs %s as %s, health check %s\n", strings.Join(append(c.Entrypoint, c.Cmd...), " "), c.User, strings.Join(c.Healthcheck.Test[1:], " "))
+	health := "none"
+	if c.Healthcheck != nil {
+		health = strings.Join(c.Healthcheck.Test[1:], " ")
+	}
+	fmt.Fprintf(out, "runs %s as %s, health check %s\n", strings.Join(append(c.Entrypoint, c.Cmd...), " "), c.User, health)
 	for _, l := range layers {
 		if err := listLayer(out, l); err != nil {
 			return err

@@ -28,8 +28,8 @@ type release struct {
 	texts    map[string][]byte // licences, by file name
 }
 
-// readRelease reads goreleaser's directory, and checks that the programs are static and of the same commit.
-func readRelease(dist string) (release, error) {
+// readRelease reads a program from goreleaser's directory, and checks that the programs are static and of the same commit.
+func readRelease(dist, program string) (release, error) {
 	r := release{programs: make(map[string][]byte), texts: make(map[string][]byte)}
 	var metadata struct{ Version, Commit string }
 	text, err := os.ReadFile(filepath.Join(dist, "metadata.json"))
@@ -41,9 +41,9 @@ func readRelease(dist string) (release, error) {
 	}
 	r.version, r.commit = metadata.Version, metadata.Commit
 	for _, platform := range platforms {
-		found, err := filepath.Glob(filepath.Join(dist, "thinkd_linux_"+platform+"*", "thinkd"))
+		found, err := filepath.Glob(filepath.Join(dist, program+"_linux_"+platform+"*", program))
 		if err != nil || len(found) != 1 {
-			return r, fmt.Errorf("%s has %d programs for linux/%s", dist, len(found), platform)
+			return r, fmt.Errorf("%s has %d programs %s for linux/%s", dist, len(found), program, platform)
 		}
 		if r.programs[platform], err = os.ReadFile(found[0]); err != nil {
 			return r, err

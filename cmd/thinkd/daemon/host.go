@@ -54,6 +54,9 @@ const (
 
 	// endLimit is when all connections are closed that have not ended by then. All has to be over in 10 s.
 	endLimit = 6 * time.Second
+
+	// endTime is how long others wait for the store after the daemon has begun to end, without the drain of a node.
+	endTime = 15 * time.Second
 )
 
 var errEnded = errors.New("the daemon ends")
@@ -99,6 +102,7 @@ func (h *host) drain(why string) {
 	if why == whyDrained || why == whyAsked {
 		limit = d.drainTime
 	}
+	h.notify(systemd.Extend(limit + endTime))
 	h.log.Info("the sessions of this node move to other nodes", "because", why, "for_at_most", limit)
 	ctx, cancel := context.WithTimeout(h.serving, limit)
 	defer cancel()

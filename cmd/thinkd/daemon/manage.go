@@ -49,9 +49,6 @@ type Stopped struct {
 	Clients     int      // that were connected
 }
 
-// endTime is how long a stop waits for the store after the daemon has begun to end. All is over in 10 s.
-const endTime = 15 * time.Second
-
 // Stop ends the daemon of the data directory, and returns when its store is free. It waits until no turn runs, for limit at most;
 // then the turns are interrupted. waiting is called once if there is something to wait for. If ctx ends during the
 // wait, the daemon goes on.

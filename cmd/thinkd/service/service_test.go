@@ -170,9 +170,15 @@ func TestSystemdReadsUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	store, err := os.ReadFile("../../../packaging/systemd/thinkd-store.service")
+	if err != nil {
+		t.Fatal(err)
+	}
 	system = bytes.ReplaceAll(system, []byte("/usr/bin/thinkd"), []byte(program))
+	store = bytes.ReplaceAll(store, []byte("/usr/bin/thinkd-store"), []byte(program))
 	p := Program{Path: program, Data: filepath.Join(dir, "a b"), Socket: filepath.Join(dir, "a b", "thinkd.sock")}
-	units := map[string]string{"user/thinkd.socket": SocketUnit(p, false), "user/thinkd.service": ServiceUnit(p, false), "system/thinkd.service": string(system)}
+	units := map[string]string{"user/thinkd.socket": SocketUnit(p, false), "user/thinkd.service": ServiceUnit(p, false), "system/thinkd.service": string(system),
+		"system/thinkd-store.service": string(store)}
 	for name, text := range units { // all first: they name each other
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
@@ -190,8 +196,10 @@ func TestSystemdReadsUnits(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
-	out, err := exec.Command(analyze, "security", "--offline=true", "--threshold=20", "--no-pager", filepath.Join(dir, "system", "thinkd.service")).CombinedOutput()
-	if err != nil {
-		t.Errorf("the exposure is above 2.0: %v\n%s", err, out)
+	for _, name := range []string{"thinkd.service", "thinkd-store.service"} {
+		out, err := exec.Command(analyze, "security", "--offline=true", "--threshold=20", "--no-pager", filepath.Join(dir, "system", name)).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: the exposure is above 2.0: %v\n%s", name, err, out)
+		}
 	}
 }

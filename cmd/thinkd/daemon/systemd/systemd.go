@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"time"
 )
 
 // States for [Notify].
@@ -16,6 +17,9 @@ const (
 	Ready    = "READY=1"    // clients are served
 	Stopping = "STOPPING=1" // the process is about to end
 )
+
+// Extend is the state of a process that needs more time to end, from now on, than the service manager gives it.
+func Extend(by time.Duration) string { return fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", by.Microseconds()) }
 
 // Notify sends a state to the service manager. Without one it does nothing.
 func Notify(getenv func(string) string, state string) error {

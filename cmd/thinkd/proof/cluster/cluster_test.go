@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,6 +63,26 @@ func (c *cluster) start(name string) *node {
 	n := &node{House: proof.Open(c.t, c.t.TempDir(), c.env, "--config", config, "--idle", "0"), c: c, name: name, config: config}
 	n.Ready()
 	return n
+}
+
+// manager is a service manager, which nodes that start from now on notify.
+func (c *cluster) manager() net.Conn {
+	c.t.Helper()
+	dir, err := os.MkdirTemp("", "thinkd") // t.TempDir may be too long for a socket
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { os.RemoveAll(dir) })
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { l.Close() })
+	if err := l.SetReadDeadline(time.Now().Add(proof.Patience)); err != nil {
+		c.t.Fatal(err)
+	}
+	c.env = append(slices.Clone(c.env), "NOTIFY_SOCKET="+l.LocalAddr().String())
+	return l
 }
 
 // door is a client of the node.
@@ -287,6 +308,7 @@ func TestKilledOwner(t *testing.T) {
 func TestDrain(t *testing.T) {
 	c := begin(t, jettest.Start(t, 3), 3)
 	c.vendor.Script(sim.Answer{Pace: 5, Parts: []sim.Part{{Kind: sim.Text, Text: strings.Repeat("One. ", 50)}}})
+	notified := c.manager()
 	a, b := c.start("a"), c.start("b")
 	at := a.door()
 	var sessions []string
@@ -304,6 +326,14 @@ func TestDrain(t *testing.T) {
 	out, err := proof.Command(t, c.env, "--data", a.Cmd.Args[2], "cluster", "drain").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "1 running turn") {
 		t.Fatalf("drain: %v\n%s", err, out)
+	}
+	for heard := false; !heard; { // a drain takes longer than other ends of a service
+		text := make([]byte, 100)
+		n, err := notified.Read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard = string(text[:n]) == "EXTEND_TIMEOUT_USEC=75000000"
 	}
 	drained := time.Now()
 	if err := a.Gone(); err != nil {

@@ -190,7 +190,7 @@ func TestImage(t *testing.T) {
 	if dist == "" {
 		t.Skip("needs: THINKD_SNAPSHOT")
 	}
-	c := newContainer(t, filepath.Join(dist, "image"))
+	c := newContainer(t, filepath.Join(dist, "image", "thinkd"))
 	if user := c.image.Config.User; user == "" || strings.HasPrefix(user, "0") {
 		t.Errorf("the user is %q", user)
 	}

@@ -211,7 +211,7 @@ func TestSnapshot(t *testing.T) {
 	t.Logf("from the script to the first answer: %v", time.Since(begin).Round(10*time.Millisecond))
 	proof.Judge(t, time.Since(begin) < time.Minute, "from the script to the first answer took %v, goal 1m", time.Since(begin))
 	if rpm, err := exec.LookPath("rpm2cpio"); err == nil {
-		found, err := filepath.Glob(filepath.Join(dist, "*."+map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]+".rpm"))
+		found, err := filepath.Glob(filepath.Join(dist, "thinkd-[0-9]*."+map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]+".rpm"))
 		if err != nil || len(found) != 1 {
 			t.Fatalf("packages %v, %v", found, err)
 		}
@@ -225,7 +225,7 @@ func TestSnapshot(t *testing.T) {
 		answers(t, filepath.Join(unpack.Dir, "usr", "bin", "thinkd"))
 	}
 	if dpkg, err := exec.LookPath("dpkg-deb"); err == nil {
-		found, err := filepath.Glob(filepath.Join(dist, "*_"+runtime.GOARCH+".deb"))
+		found, err := filepath.Glob(filepath.Join(dist, "thinkd_*_"+runtime.GOARCH+".deb"))
 		if err != nil || len(found) != 1 {
 			t.Fatalf("packages %v, %v", found, err)
 		}
@@ -238,6 +238,27 @@ func TestSnapshot(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(home, "deb", "usr", path)); err != nil {
 				t.Error(err)
 			}
+		}
+		storePackage(t, dpkg, dist, filepath.Join(home, "store"))
+	}
+}
+
+// storePackage unpacks the package of the store server, and runs its program.
+func storePackage(t *testing.T, dpkg, dist, to string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dist, "thinkd-store_*_"+runtime.GOARCH+".deb"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("packages %v, %v", found, err)
+	}
+	if out, err := exec.Command(dpkg, "-x", found[0], to).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := exec.Command(filepath.Join(to, "usr", "bin", "thinkd-store"), "version").CombinedOutput(); err != nil || !bytes.HasPrefix(out, []byte("thinkd-store ")) {
+		t.Errorf("version: %s, %v", out, err)
+	}
+	for _, path := range []string{"usr/lib/systemd/system/thinkd-store.service", "etc/thinkd-store/config.toml", "usr/share/doc/thinkd-store/copyright"} {
+		if _, err := os.Stat(filepath.Join(to, path)); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -254,7 +275,7 @@ func checkSums(t *testing.T, r release) {
 			t.Errorf("%s is missing, or has another checksum", name)
 		}
 	}
-	if lines < 6+4 { // archives and packages
+	if lines < 6+4+4+4 { // archives and packages of thinkd and of thinkd-store
 		t.Errorf("checksums.txt has %d files", lines)
 	}
 }
