@@ -177,7 +177,11 @@ func (cfg Config) openLedger(ctx context.Context) error {
 			cfg.Log.Warn("a call that a crash cut off is not in the ledger yet", "session", h.Ref.ID, "err", err)
 		}
 	}
-	spent, err := ledger.Budgets(ctx, cfg.gate.Today())
+	day := session.Day("")
+	if cfg.Limits.Spending.Day > 0 { // otherwise nobody asks what was spent today, and the start does not wait for a sum of all lines
+		day = cfg.gate.Today()
+	}
+	spent, err := ledger.Budgets(ctx, day)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}

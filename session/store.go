@@ -114,7 +114,8 @@ type Ledger interface {
 	// Total returns the usage of a session so far; zero if it was deleted.
 	Total(ctx context.Context, ref Ref) (provider.Usage, error)
 
-	// Budgets returns what was spent on a day, and what was spent since a person last wrote or approved something.
+	// Budgets returns what was spent on a day, and what was spent since a person last wrote or approved something. The first may cost a
+	// look at each line of that day; with an empty day it is 0, and costs nothing.
 	Budgets(ctx context.Context, today Day) (Budgets, error)
 }
 

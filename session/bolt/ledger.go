@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tidwall/gjson"
 	"go.etcd.io/bbolt"
 
 	"github.com/thinkd/thinkd/provider"
@@ -365,35 +366,34 @@ func (b ledger) Total(ctx context.Context, ref session.Ref) (u provider.Usage, e
 	return u, err
 }
 
-// Budgets is what counts for the limits of all sessions. A daemon waits for it when it starts, so it decodes of each line of today the cost alone.
+// Budgets is what counts for the limits of all sessions. A daemon with a limit for a day waits for it when it starts, so it looks in each
+// line of today for the cost alone.
 func (b ledger) Budgets(ctx context.Context, today session.Day) (found session.Budgets, err error) {
-	add := func(c *provider.Cost) {
-		if c != nil {
-			found.Day += c.Amount
-		}
-	}
 	err = b.read(ctx, func(tx *bbolt.Tx, bucket *bbolt.Bucket) error {
+		if bucket != nil {
+			if err := getSealed(budgetsKey, bucket.Get(budgetsKey), &found); err != nil {
+				return err
+			}
+		}
+		if today == "" {
+			return nil
+		}
 		if bucket == nil {
 			lines, err := recordLines(tx)
 			for _, l := range lines {
-				if l.Day == today {
-					add(l.Usage.Cost)
+				if l.Day == today && l.Usage.Cost != nil {
+					found.Day += l.Usage.Cost.Amount
 				}
 			}
 			return err
 		}
-		if err := getSealed(budgetsKey, bucket.Get(budgetsKey), &found); err != nil {
-			return err
-		}
 		return eachKey(bucket, append([]byte{ledgerLine}, today...), nil, func(key, sealed []byte) error {
-			var l struct {
-				Usage struct {
-					Cost *provider.Cost `json:"cost"`
-				} `json:"usage"`
+			line, err := unseal(key, sealed)
+			if err != nil {
+				return fmt.Errorf("%w: bucket %s: %w", session.ErrDamaged, ledgerBucket, err)
 			}
-			err := getSealed(key, sealed, &l)
-			add(l.Usage.Cost)
-			return err
+			found.Day += provider.MoneyOf(gjson.GetBytes(line, "usage.cost.amount").Float())
+			return nil
 		})
 	})
 	return found, err

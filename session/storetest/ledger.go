@@ -178,6 +178,7 @@ func testBudgets(t *testing.T, s session.Store) {
 	spend(dayA, &session.BudgetChange{Attended: true, Day: usd(1)}, 0.5)
 	Equal(t, "attended", budgets(t, s, dayA), session.Budgets{Day: usd(2.5), Unattended: usd(0.5), RaisedDay: usd(4), RaisedOn: dayA})
 	spend(dayB, &session.BudgetChange{Day: usd(1)}, 0.25)
+	Equal(t, "no day", budgets(t, s, ""), session.Budgets{Unattended: usd(0.75), RaisedDay: usd(1), RaisedOn: dayB})
 	Equal(t, "the next day", budgets(t, s, dayB), session.Budgets{Day: usd(0.25), Unattended: usd(0.75), RaisedDay: usd(1), RaisedOn: dayB})
 	r := Reserved("", dayB, "high", 1).Body.(session.Reserved)
 	r.Budgets = &session.BudgetChange{Attended: true}
