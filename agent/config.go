@@ -180,6 +180,7 @@ type Config struct {
 	queued *queue.Total   // by the group's sessions; nil: there is no group
 	loaded *loaded.Models // by the group's sessions; nil: there is no group
 	crowd  *atomic.Int32  // model calls of the group that run
+	held   *atomic.Int64  // the sum of state.size of the group's agents, also of those that load
 	parks  *park.Yard     // the group's parked turns
 	lists  *watch.Hub     // of those who watch the group's sessions; nil: there is no group
 	gate   *gate.Gate     // the group's, which every model call passes

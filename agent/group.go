@@ -54,7 +54,7 @@ type loading struct {
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
-	cfg.parks, cfg.lists, cfg.crowd = park.NewYard(cfg.Jitter), watch.NewHub(cfg.Guests), new(atomic.Int32)
+	cfg.parks, cfg.lists, cfg.crowd, cfg.held = park.NewYard(cfg.Jitter), watch.NewHub(cfg.Guests), new(atomic.Int32), new(atomic.Int64)
 	cfg.gate, cfg.scaler = gate.New(cfg.Limits.Spending, gate.Quotas{Of: cfg.Quota, Used: cfg.usedBy}, cfg.Now), new(media.Scaler)
 	cfg.stored = stored.New(cfg.Store, cfg.Stored)
 	if err := cfg.recover(ctx); err != nil {
@@ -514,33 +514,42 @@ func (g *Group) use(ref session.Ref) (*loading, error) {
 		l.users.Add(1) // before the agent can find itself idle
 		g.agents[ref] = l
 		used := g.used[ref]
-		g.loads.Go(func() { g.load(ref, l, used) }) // ends with the agent; Close waits
+		g.loads.Go(func() { g.load(ref, l, used) }) // ends when the agent is loaded; Close waits
 	}
 	return l, nil
 }
 
 func (g *Group) load(ref session.Ref, l *loading, used uint64) {
-	l.agent, l.err = start(g.ctx, ref, g.cfg, used, &l.users)
-	if l.err == nil {
+	g.loads.Add(1)
+	l.agent, l.err = start(g.ctx, ref, g.cfg, used, &l.users, func() {
+		defer g.loads.Done()
+		<-l.ready
+		g.rested(ref, l)
+	})
+	if l.err != nil {
+		g.loads.Done()
+	} else {
 		if err := g.makeRoom(g.ctx, l.agent.size.Load(), ref.ID); err != nil {
 			l.agent.Close()
 			l.err = err
 		}
 	}
 	close(l.ready)
-	if l.err == nil {
-		// A goroutine of its own, which ends with the agent; Close waits. This one's stack has grown with the log.
-		g.loads.Go(func() {
-			<-l.agent.done
-			if g.cfg.Rest != nil {
-				g.cfg.Rest(ref)
-			}
-			g.forget(ref, l)
-			g.unload(l.agent.unload)
-		})
+	if l.err != nil {
+		g.forget(ref, l)
+	}
+}
+
+// rested is what follows the end of an agent. The goroutine of the agent calls it: another one that waits would cost 3 KiB for each session.
+func (g *Group) rested(ref session.Ref, l *loading) {
+	if l.err != nil { // there was no room for the agent
 		return
 	}
+	if g.cfg.Rest != nil {
+		g.cfg.Rest(ref)
+	}
 	g.forget(ref, l)
+	g.unload(l.agent.unload)
 }
 
 // unloadTime is how long a server may take to unload a model. The end of a daemon waits for it.
@@ -617,7 +626,7 @@ func (g *Group) loadedSize() (n int64) {
 // nobody follows, the longest unused first; but is never one of them. What is on disk is not bounded here.
 func (g *Group) makeRoom(ctx context.Context, more int64, but session.ID) error {
 	limit := g.cfg.Limits.Loaded
-	if g.loadedSize()+more <= limit {
+	if g.cfg.held.Load()+more <= limit || g.loadedSize()+more <= limit { // the first is not less, and does not walk all agents
 		return nil
 	}
 	type resting struct {

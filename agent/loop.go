@@ -12,8 +12,9 @@ import (
 )
 
 // start loads a session and runs it until Close, until ctx ends, or until it has been idle for Limits.Idle. A turn that a crash left
-// open is closed first. The update numbers up to used are taken, whatever the log says. While there are users, it is not idle.
-func start(ctx context.Context, ref session.Ref, cfg Config, used uint64, users *atomic.Int32) (*Agent, error) {
+// open is closed first. The update numbers up to used are taken, whatever the log says. While there are users, it is not idle. The agent's
+// goroutine calls after when the agent has ended.
+func start(ctx context.Context, ref session.Ref, cfg Config, used uint64, users *atomic.Int32, after func()) (*Agent, error) {
 	cfg = cfg.withDefaults()
 	ctx, stop := context.WithCancelCause(ctx)
 	s, err := load(ctx, ref, cfg)
@@ -27,7 +28,10 @@ func start(ctx context.Context, ref session.Ref, cfg Config, used uint64, users 
 		s.feed = feed.New(ref.ID, max(s.feed.Seq(), session.NextBase(used)))
 	}
 	a := &Agent{id: ref.ID, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, live: &s.live, busy: &s.busy, size: &s.size}
-	go a.loop(ctx, s) // ends after stop, or when s.ended is set; Close waits on done
+	go func() { // ends after stop, or when s.ended is set; Close waits on done, and that of a group for all of it
+		a.loop(ctx, s)
+		after()
+	}()
 	return a, nil
 }
 
@@ -237,7 +241,7 @@ func (s *state) waitForCalls() {
 func (s *state) closeAll() {
 	s.guard(s.noteStatus)
 	s.queue.Close()
-	s.size.Store(0)
+	s.holds(0)
 	s.stopCall(feed.ErrClosed, callEnd{fault: string(session.StopInterrupted)})
 	s.dropRound(feed.ErrClosed)
 	s.dropCompaction(feed.ErrClosed)

@@ -579,7 +579,10 @@ func listed(e feed.Event) bool {
 }
 
 // measure takes note of what the session holds. It is for the load and for moments after which nothing of it runs.
-func (s *state) measure() { s.size.Store(room.OfView(s.view)) }
+func (s *state) measure() { s.holds(room.OfView(s.view)) }
+
+// holds says how many bytes the session holds now.
+func (s *state) holds(bytes int64) { s.cfg.held.Add(bytes - s.size.Swap(bytes)) }
 
 func (s *state) wakeWaiters(id session.TurnID) {
 	for _, w := range s.waiters[id] {
