@@ -188,7 +188,7 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
 	summing := &compacting{pass: pass, hold: hold, Call: summary.Call{Model: c.model, Stream: pass.Stream, Decision: c.decision, Passage: p, Keep: set.KeepAlive, Served: s.summariser(c.model), Now: s.cfg.Now},
-		id: id, turn: turn, begun: s.cfg.Now(), said: make(chan summary.Result, 1), stop: stop, over: over}
+		id: id, turn: turn, begun: s.cfg.Now(), said: make(chan *summary.Result, 1), stop: stop, over: over}
 	s.uses(c)
 	s.compacting = summing
 	s.busy.Store(true)
@@ -202,7 +202,7 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 			if p := recover(); p != nil {
 				sum.Err = fault.Panicked(log, "provider", p)
 			}
-			summing.said <- sum
+			summing.said <- &sum
 		}()
 		sum = summing.Run(ctx, patience)
 	})

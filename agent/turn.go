@@ -127,7 +127,7 @@ type compacting struct {
 	pass  *gate.Pass
 	hold  string // its reservation in the ledger; empty: the log has it
 	begun time.Time
-	said  chan summary.Result // buffer 1: the goroutine never waits
+	said  chan *summary.Result // buffer 1: the goroutine never waits. A pointer keeps the frame of Agent.loop small
 	stop  context.CancelCauseFunc
 	over  func(error) // on the agent's goroutine: it is kept, or came to nothing
 }

@@ -100,6 +100,7 @@ func (b *bench) attached(s subject, data string, ids []session.ID) error {
 		}
 	}
 	took := time.Since(begun)
+	time.Sleep(b.scale.rest)
 	held, err := i.memory()
 	b.add(fmt.Sprintf("memory, %s attached sessions", grouped(len(ids))), "MiB", goal{most: 250}, s.name, held/mib)
 	b.add("attach to one of them", "ms", goal{}, s.name, float64(took)/ms/float64(len(ids)))

@@ -5,18 +5,24 @@ import (
 	"runtime/debug"
 )
 
-// tidiedAbove is how much memory has to have come to what was left last, in bytes, to be worth a collection; where more is in
-// use, it is a quarter of that.
+// tidiedAbove is how much memory has to have come to what was left last, in bytes, to be worth a collection. If a quarter of what was left is
+// more, and memory still grows, it is that quarter.
 const tidiedAbove = 8 << 20
 
 // tidy gives back to the system what a large turn took and nobody needs any more. A program that does nothing collects
 // nothing: Go would hold it for two minutes, and then let go of it slowly. It belongs to one goroutine.
 type tidy struct {
 	left uint64 // what was held after the last collection of ours, in bytes
+	last uint64 // what was held when due looked last, in bytes
 }
 
 // due reports whether a collection is worth it. It stops the process for some µs, so it is for moments in which nothing runs.
-func (t *tidy) due() bool { return held() > t.left+max(tidiedAbove, t.left/4) }
+func (t *tidy) due() bool {
+	now := held()
+	grows := now > t.last
+	t.last = now
+	return now > t.left+tidiedAbove && (!grows || now > t.left+t.left/4)
+}
 
 // collect is for moments in which nothing runs. It collects twice: buffers in a sync.Pool, such as that of encoding/json, survive one
 // collection, and the stack of a goroutine is at most halved in each.
@@ -26,12 +32,12 @@ func (t *tidy) collect() {
 	t.left = held()
 }
 
-// held is the memory that Go has for the heap, in use or not, in bytes. (Package runtime/metrics knows it too, and makes its
+// held is the memory that Go has for the heap and for stacks, in use or not, in bytes. (Package runtime/metrics knows it too, and makes its
 // tables at the start of every command.)
 func held() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return m.HeapSys - m.HeapReleased
+	return m.HeapSys - m.HeapReleased + m.StackInuse
 }
 
 // spare is how much garbage the heap may have before Go collects it, in bytes, unless more is in use. Without a rule of ours, Go collects
