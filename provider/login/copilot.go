@@ -110,6 +110,8 @@ func (c *Copilot) Login(ctx context.Context, show func(Prompt)) (Grant, error) {
 // Direct is the GitHub token itself, unless it has to be exchanged.
 func (c *Copilot) Direct(g Grant) (Credential, bool) { return Credential{Key: g.Token}, !c.Editor }
 
+func (*Copilot) keepsGrant() {}
+
 // Exchange gets a token for Copilot.
 func (c *Copilot) Exchange(ctx context.Context, g Grant) (Credential, Grant, error) {
 	caller := exchange.NewCaller("login", exchange.Config{Provider: c.Provider, Client: c.Client, Key: g.Token})

@@ -2,6 +2,7 @@ package login
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -39,6 +40,36 @@ type Flow interface {
 	// Exchange gets a credential for a grant. The returned grant replaces the given one, because some vendors replace it at
 	// each use. The error of a refusal has the kind auth.
 	Exchange(ctx context.Context, g Grant) (Credential, Grant, error)
+}
+
+// keepsGrant is a [Flow] whose exchanges do not replace the grant, so that several nodes of a cluster may exchange it at once.
+type keepsGrant interface{ keepsGrant() }
+
+// passing is a credential as other nodes of a cluster read it.
+type passing struct {
+	Key     string            `json:"key"`
+	Bearer  bool              `json:"bearer,omitempty"`
+	Account string            `json:"account,omitempty"`
+	BaseURL string            `json:"base_url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Renew   int64             `json:"renew"` // Unix milliseconds
+	Expires int64             `json:"expires"`
+}
+
+// text is the credential for [Grant].
+func (c Credential) text() string {
+	text, _ := json.Marshal(passing{c.Key.Reveal(), c.Bearer, c.Account, c.BaseURL, c.Headers, c.renew.UnixMilli(), c.expires.UnixMilli()}) // which never fails
+	return string(text)
+}
+
+// credential is what the last exchange got, if it has been kept and is still valid; otherwise zero.
+func (g Grant) credential(now time.Time) Credential {
+	var p passing
+	if g.access == "" || json.Unmarshal([]byte(g.access), &p) != nil || now.UnixMilli() >= p.Expires {
+		return Credential{}
+	}
+	return Credential{Key: g.Token.Passing(p.Key), Bearer: p.Bearer, Account: p.Account, BaseURL: p.BaseURL, Headers: p.Headers,
+		renew: time.UnixMilli(p.Renew), expires: time.UnixMilli(p.Expires)}
 }
 
 // ErrNoLogin means that a provider has only keys.

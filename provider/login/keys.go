@@ -2,15 +2,13 @@ package login
 
 import (
 	"cmp"
-	"encoding/json"
+	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/durable"
 )
 
 // Grant is a long-lived secret: a key that somebody set, or the token of a login.
@@ -19,37 +17,44 @@ type Grant struct {
 	Account string // the id of a plan or an organisation, if the vendor names it
 	ByLogin bool
 
-	identity bool // no secret: the token names an Identity
+	identity bool   // no secret: the token names an Identity
+	access   string // what the last exchange got, for other nodes of a cluster; see [Credential]
 }
 
 // IsZero reports whether there is no grant.
 func (g Grant) IsZero() bool { return g.Token.IsZero() }
 
-// Keys are the grants of a daemon: one for each provider, further keys that have names, and the keys of holders. They are safe for
-// concurrent use.
+// Keys are the grants of a daemon, or of the nodes of a cluster: one for each provider, further keys that have names, and the keys of holders. They
+// are safe for concurrent use.
 type Keys struct {
-	kept durable.Value
+	kept keeper
 
-	mu    sync.Mutex
-	all   map[string]entry     // by provider
-	named map[namedAs]namedKey // further keys
-	owned map[ownedAs]ownedKey // of holders
+	mu  sync.Mutex
+	all map[keyOf]entry // replaced as a whole
 }
 
-// namedKey is a further key of a provider.
-type namedKey struct {
-	namedAs
-	Key string `json:"key"`
+// keeper keeps the entries of Keys.
+type keeper interface {
+	// newest makes all what the keeper has. The caller holds mu.
+	newest(k *Keys)
+
+	// change changes entries, and no other than those that are named. to may be called several times. After an error nothing has changed, as far
+	// as that is known.
+	change(k *Keys, of []keyOf, to func(map[keyOf]entry)) error
+
+	// renew is that of [Keys.Renew].
+	renew(ctx context.Context, k *Keys, of keyOf, old Grant, use func(context.Context) (Grant, error)) (Grant, error)
 }
 
-// namedAs is the provider and the name of a further key.
-type namedAs struct {
-	Provider string `json:"provider"`
-	Name     string `json:"name"`
+// keyOf names an entry: the grant of a provider, a further key of it, which has a name, or the key of a holder.
+type keyOf struct {
+	Holder
+	Provider string
+	Name     string
 }
 
-func (a namedAs) compare(b namedAs) int {
-	return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Name, b.Name))
+func (a keyOf) compare(b keyOf) int {
+	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.User, b.User), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Name, b.Name))
 }
 
 // entry is a stored grant: a key or the token of a login.
@@ -57,159 +62,115 @@ type entry struct {
 	Key     string `json:"key,omitempty"`
 	Token   string `json:"login,omitempty"`
 	Account string `json:"account,omitempty"`
+
+	// Of a cluster alone:
+	Access string `json:"access,omitempty"` // see [Grant]
+	Claim  string `json:"claim,omitempty"`  // of the node that renews the login
+	Void   bool   `json:"void,omitempty"`   // that node has used the token, and its answer is lost
 }
 
-type keptKeys struct {
-	Version   int              `json:"version"`
-	Providers map[string]entry `json:"providers"`
-	Named     []namedKey       `json:"keys,omitempty"`    // sorted
-	Owned     []ownedKey       `json:"holders,omitempty"` // sorted
-}
-
-const keysVersion = 1
-
-// ErrNotKept says that the keys could not be written: the disk is full or failing.
-var ErrNotKept = errors.New("the file cannot be written")
-
-// OpenKeys reads the keys. Two processes must not have the same keys open. A text that is damaged or of a later version is an error,
-// which does not quote the text.
-func OpenKeys(kept durable.Value) (*Keys, error) {
-	k := &Keys{kept: kept, all: map[string]entry{}, named: map[namedAs]namedKey{}, owned: map[ownedAs]ownedKey{}}
-	text, err := kept.Get()
-	if err != nil {
-		return nil, err
-	}
-	if text == nil {
-		return k, nil
-	}
-	var read keptKeys
-	if err := json.Unmarshal(text, &read); err != nil { // the error could quote a key
-		return nil, fmt.Errorf("%s is damaged: it is not the JSON that thinkd wrote; restore it, or remove it and give the keys again", kept.Name())
-	}
-	if read.Version != keysVersion {
-		return nil, fmt.Errorf("%s has version %d, and this build knows version %d", kept.Name(), read.Version, keysVersion)
-	}
-	maps.Copy(k.all, read.Providers)
-	for _, further := range read.Named {
-		k.named[further.namedAs] = further
-	}
-	for _, own := range read.Owned {
-		k.owned[own.ownedAs] = own
-	}
-	return k, nil
-}
-
-// Grant returns the grant of a provider.
-func (k *Keys) Grant(providerID string) Grant {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	e := k.all[providerID]
+func (e entry) grant() Grant {
 	if e.Token != "" {
-		return Grant{Token: provider.NewSecret(e.Token), Account: e.Account, ByLogin: true}
+		return Grant{Token: provider.NewSecret(e.Token), Account: e.Account, ByLogin: true, access: e.Access}
 	}
 	return Grant{Token: provider.NewSecret(e.Key), Account: e.Account}
 }
 
-// Providers lists those that have a grant, in order.
-func (k *Keys) Providers() []string {
+func entryOf(g Grant) entry {
+	if g.ByLogin {
+		return entry{Token: g.Token.Reveal(), Account: g.Account, Access: g.access}
+	}
+	return entry{Key: g.Token.Reveal(), Account: g.Account}
+}
+
+// ErrNotKept says that the keys could not be written: the disk is full or failing, or the store of the cluster does not answer.
+var ErrNotKept = errors.New("they cannot be written")
+
+// entry returns one; zero: there is none.
+func (k *Keys) entry(of keyOf) entry {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.Sorted(maps.Keys(k.all))
+	k.kept.newest(k)
+	return k.all[of]
+}
+
+// set replaces an entry; the zero one removes it.
+func (k *Keys) set(of keyOf, to entry) error {
+	return k.kept.change(k, []keyOf{of}, func(next map[keyOf]entry) {
+		if next[of] = to; to == (entry{}) {
+			delete(next, of)
+		}
+	})
+}
+
+// list returns what f selects, in order.
+func (k *Keys) list(f func(keyOf) bool) (list []keyOf) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.kept.newest(k)
+	for of := range k.all {
+		if f(of) {
+			list = append(list, of)
+		}
+	}
+	slices.SortFunc(list, keyOf.compare)
+	return list
+}
+
+// Grant returns the grant of a provider.
+func (k *Keys) Grant(providerID string) Grant { return k.entry(keyOf{Provider: providerID}).grant() }
+
+// Providers lists those that have a grant, in order.
+func (k *Keys) Providers() (list []string) {
+	for _, of := range k.list(func(of keyOf) bool { return of.Holder == (Holder{}) && of.Name == "" }) {
+		list = append(list, of.Provider)
+	}
+	return list
 }
 
 // Set replaces the grant of a provider; the zero Grant removes it. After an error, which is ErrNotKept, nothing has changed.
 func (k *Keys) Set(providerID string, g Grant) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.setLocked(providerID, g)
+	return k.set(keyOf{Provider: providerID}, entryOf(g))
 }
 
-// Replace is Set if the grant of the provider is still old, so that a logout meanwhile has its effect. The new grant applies even if
-// it could not be written, because the old one is not valid any more.
-func (k *Keys) Replace(providerID string, old, g Grant) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.all[providerID] != entryOf(old) {
-		return nil
-	}
-	err := k.setLocked(providerID, g)
-	if err != nil {
-		k.all = maps.Clone(k.all)
-		k.all[providerID] = entryOf(g)
-	}
-	return err
+// Renew uses a grant up, and keeps the one that replaces it. use gets the new one, which may be the same; it ends with its context. Renew returns the
+// grant that is in force afterwards, which is another one if somebody has replaced the grant meanwhile, and the zero Grant after a logout.
+//
+// In a cluster one node at a time runs use, within claimTime. The others get what that node got. If its answer is lost, the grant may be used up: the error
+// is ErrUsedUp, and somebody has to log in.
+//
+// Further errors are those of use, and ErrNotKept. After that the new grant applies in this process all the same, because the old one is not valid any
+// more.
+func (k *Keys) Renew(ctx context.Context, providerID string, old Grant, use func(context.Context) (Grant, error)) (Grant, error) {
+	return k.kept.renew(ctx, k, keyOf{Provider: providerID}, old, use)
 }
 
-func (k *Keys) setLocked(providerID string, g Grant) error {
-	next := maps.Clone(k.all)
-	if g.IsZero() {
-		delete(next, providerID)
-	} else {
-		next[providerID] = entryOf(g)
-	}
-	if maps.Equal(next, k.all) {
-		return nil
-	}
-	if err := k.write(next, k.named, k.owned); err != nil {
-		return fmt.Errorf("keys: %w: %w", ErrNotKept, err)
-	}
-	k.all = next
-	return nil
-}
+// ErrUsedUp says that a grant was used by a node that died or lost its connection before it could keep the next one.
+var ErrUsedUp = errors.New("a node used the login and lost the answer")
 
 // Named returns a further key of a provider; zero: there is none of that name.
 func (k *Keys) Named(providerID, name string) provider.Secret {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return provider.NewSecret(k.named[namedAs{providerID, name}].Key)
+	return provider.NewSecret(k.entry(keyOf{Provider: providerID, Name: name}).Key)
 }
 
 // NamedKeys lists the further keys of a provider, by name.
 func (k *Keys) NamedKeys(providerID string) (list []provider.NamedKey) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for as, further := range k.named {
-		if as.Provider == providerID {
-			list = append(list, provider.NamedKey{Name: as.Name, Ending: provider.NewSecret(further.Key).Ending()})
-		}
+	for _, of := range k.list(func(of keyOf) bool { return of.Provider == providerID && of.Name != "" }) {
+		list = append(list, provider.NamedKey{Name: of.Name, Ending: provider.NewSecret(k.entry(of).Key).Ending()})
 	}
-	slices.SortFunc(list, func(a, b provider.NamedKey) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }
 
 // SetNamed replaces a further key of a provider; the zero one removes it. After an error, which is ErrNotKept, nothing has changed.
 func (k *Keys) SetNamed(providerID, name string, key provider.Secret) error {
+	return k.set(keyOf{Provider: providerID, Name: name}, entry{Key: key.Reveal()})
+}
+
+// override puts an entry in place of another in memory alone, until the next change of a row.
+func (k *Keys) override(of keyOf, with entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	next, as := maps.Clone(k.named), namedAs{providerID, name}
-	if key.IsZero() {
-		delete(next, as)
-	} else {
-		next[as] = namedKey{as, key.Reveal()}
-	}
-	if maps.Equal(next, k.named) {
-		return nil
-	}
-	if err := k.write(k.all, next, k.owned); err != nil {
-		return fmt.Errorf("keys: %w: %w", ErrNotKept, err)
-	}
-	k.named = next
-	return nil
-}
-
-func entryOf(g Grant) entry {
-	if g.ByLogin {
-		return entry{Token: g.Token.Reveal(), Account: g.Account}
-	}
-	return entry{Key: g.Token.Reveal(), Account: g.Account}
-}
-
-func (k *Keys) write(all map[string]entry, named map[namedAs]namedKey, owned map[ownedAs]ownedKey) error {
-	further := slices.SortedFunc(maps.Values(named), func(a, b namedKey) int { return a.compare(b.namedAs) })
-	own := slices.SortedFunc(maps.Values(owned), func(a, b ownedKey) int { return a.compare(b.ownedAs) })
-	text, err := json.MarshalIndent(keptKeys{keysVersion, all, further, own}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return k.kept.Put(append(text, '\n'))
+	k.kept.newest(k)
+	k.all = maps.Clone(k.all)
+	k.all[of] = with
 }

@@ -1,6 +1,7 @@
 package login_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,6 +37,12 @@ func open(t *testing.T, path string) *login.Keys {
 		t.Fatal(err)
 	}
 	return keys
+}
+
+// replace puts a grant of a in place of another, as a renewal does.
+func replace(keys *login.Keys, old, next login.Grant) error {
+	_, err := keys.Renew(context.Background(), "a", old, func(context.Context) (login.Grant, error) { return next, nil })
+	return err
 }
 
 func set(t *testing.T, keys *login.Keys, id string, g login.Grant) {
@@ -124,14 +131,14 @@ func TestKeysReplaced(t *testing.T) {
 	one := login.Grant{Token: provider.NewSecret("one"), ByLogin: true}
 	two := login.Grant{Token: provider.NewSecret("two"), ByLogin: true}
 	set(t, keys, "a", one)
-	if err := keys.Replace("a", one, two); err != nil || open(t, path).Grant("a") != two {
+	if err := replace(keys, one, two); err != nil || open(t, path).Grant("a") != two {
 		t.Errorf("not replaced: %v", err)
 	}
-	if err := keys.Replace("a", one, login.Grant{Token: provider.NewSecret("three")}); err != nil || keys.Grant("a") != two {
+	if err := replace(keys, one, login.Grant{Token: provider.NewSecret("three")}); err != nil || keys.Grant("a") != two {
 		t.Errorf("replaced, though it is another one: %v", err)
 	}
 	set(t, keys, "a", login.Grant{})
-	if err := keys.Replace("a", two, one); err != nil || !keys.Grant("a").IsZero() {
+	if err := replace(keys, two, one); err != nil || !keys.Grant("a").IsZero() {
 		t.Errorf("who logged out is logged in again: %v", err)
 	}
 }
@@ -155,7 +162,7 @@ func TestKeysNotWritten(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := keys.Replace("a", one, two); err == nil || keys.Grant("a") != two {
+	if err := replace(keys, one, two); err == nil || keys.Grant("a") != two {
 		t.Errorf("replace without a directory: %v", err)
 	}
 }

@@ -203,7 +203,7 @@ func (s *Source) Credential(ctx context.Context) (Credential, error) {
 	}
 	s.mu.Lock()
 	if s.of != g.Token {
-		s.of, s.have, s.trip, s.refused = g.Token, Credential{}, nil, false
+		s.of, s.have, s.trip, s.refused = g.Token, g.credential(time.Now()), nil, false
 	}
 	have, now := s.have, time.Now()
 	if !have.Key.IsZero() && now.Before(have.renew) {
@@ -250,14 +250,9 @@ func (s *Source) exchangeLocked(g Grant) *trip {
 		defer close(t.done)
 		ctx, cancel := context.WithTimeout(s.ctx, exchangeLimit)
 		defer cancel()
-		got, next, err := s.config.Flow.Exchange(ctx, g)
+		got, next, err := s.exchange(ctx, g)
 		if _, ok := errors.AsType[*provider.Error](err); err != nil && !ok {
 			err = &provider.Error{API: "login", Provider: s.config.Provider, Kind: provider.KindTransport, Message: "the login's server did not answer"}
-		}
-		if err == nil && next != g { // on disk before it is used: the old one is worth nothing by now
-			if e := s.config.Keys.Replace(s.config.Provider, g, next); e != nil {
-				s.config.Log.Error("the new token of a login could not be stored; log in again after a restart", "provider", s.config.Provider, "err", e)
-			}
 		}
 		if isRefusal(err) {
 			err = s.refuse(err)
@@ -281,6 +276,44 @@ func (s *Source) exchangeLocked(g Grant) *trip {
 		}
 	})
 	return t
+}
+
+// maxWinners is how often in a row another node may be first with a credential that is no longer valid when it is read.
+const maxWinners = 3
+
+// exchange gets a credential for a grant, and keeps the grant that replaces it before the credential is used: the old one is worth nothing by then. If
+// another node of a cluster has replaced it meanwhile, it returns what that node got.
+func (s *Source) exchange(ctx context.Context, g Grant) (got Credential, next Grant, err error) {
+	if _, kept := s.config.Flow.(keepsGrant); kept || !g.ByLogin {
+		return s.config.Flow.Exchange(ctx, g)
+	}
+	for range maxWinners {
+		var mine Grant
+		next, err = s.config.Keys.Renew(ctx, s.config.Provider, g, func(ctx context.Context) (Grant, error) {
+			var err error
+			got, mine, err = s.config.Flow.Exchange(ctx, g)
+			mine.access = got.text()
+			return mine, err
+		})
+		switch {
+		case errors.Is(err, ErrNotKept) && !mine.IsZero():
+			s.config.Log.Error("the new token of a login could not be stored; log in again after a restart", "provider", s.config.Provider, "err", err)
+			return got, next, nil
+		case errors.Is(err, ErrUsedUp):
+			return got, next, &provider.Error{API: "login", Provider: s.config.Provider, Kind: provider.KindAuth, Message: ErrUsedUp.Error()}
+		case err != nil:
+			return got, next, err
+		case next.IsZero(): // somebody has logged out
+			return got, next, &provider.Error{Provider: s.config.Provider, Kind: provider.KindAuth, Message: s.Advice()}
+		case next.Token == mine.Token:
+			return got, next, nil
+		}
+		if got = next.credential(time.Now()); !got.Key.IsZero() {
+			return got, next, nil
+		}
+		g = next
+	}
+	return got, next, errors.New("other nodes renew the login again and again")
 }
 
 // refuse adds what to do to a refusal of a login.

@@ -11,5 +11,5 @@
 //   - A text that was changed, or that belongs to a value of another name, is an error and never a text.
 //   - A value that is wrapped by an older master key is encrypted again, with a new data key, as soon as it is opened.
 //
-// Inside the package, files depend in one direction: value, master, secret.
+// Inside the package, files depend in one direction: table, value, master, secret.
 package vault

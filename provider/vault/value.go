@@ -98,7 +98,7 @@ func (v *Value) open(stored sealed) (text []byte, first bool, err error) {
 	if v.masters.None() {
 		return nil, false, errors.New("it is encrypted: set key_file or key_command under [auth] in the config")
 	}
-	return nil, false, fmt.Errorf("it is encrypted with the master key %s, which is not in %s. Add that key as a further line, or remove the file and give the keys again",
+	return nil, false, fmt.Errorf("it is encrypted with the master key %s, which is not in %s. Add that key as a further line, or remove what is stored and give the keys again",
 		stored.Master, v.masters)
 }
 

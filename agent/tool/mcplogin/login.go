@@ -156,30 +156,41 @@ func (s source) Token() (*oauth2.Token, error) {
 	case t.Refresh == "":
 		return nil, s.need(true, "the login has expired")
 	}
+	old, err := t.grant()
+	if err != nil {
+		return nil, err
+	}
+	next, err := s.config.Keys.Renew(s.ctx, s.ID(), old, func(ctx context.Context) (login.Grant, error) { return s.renew(ctx, t) })
+	switch {
+	case errors.Is(err, login.ErrUsedUp):
+		return nil, s.need(true, "the login cannot be renewed: "+err.Error())
+	case err != nil && !errors.Is(err, login.ErrNotKept): // after that it is in memory all the same
+		return nil, err
+	case next.IsZero():
+		return nil, s.need(false, "the login was removed")
+	}
+	if t, err = tokensOf(next); err != nil {
+		return nil, s.need(true, err.Error())
+	}
+	return t.token(), nil
+}
+
+// renew gets the tokens that replace those of a login.
+func (s source) renew(ctx context.Context, t tokens) (g login.Grant, err error) {
 	conf := &oauth2.Config{ClientID: t.ClientID, ClientSecret: t.Secret, Endpoint: oauth2.Endpoint{TokenURL: t.URL, AuthStyle: t.Style}}
 	client := s.client()
 	client.Transport = forResource{t.Resource, client.Transport}
-	fresh, err := conf.TokenSource(context.WithValue(s.ctx, oauth2.HTTPClient, client), &oauth2.Token{RefreshToken: t.Refresh}).Token()
+	fresh, err := conf.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, client), &oauth2.Token{RefreshToken: t.Refresh}).Token()
 	if err != nil {
 		if code, refused := refusal(err); refused {
-			return nil, s.need(true, "the login cannot be renewed"+code)
+			return g, s.need(true, "the login cannot be renewed"+code)
 		}
 		if private, ok := errors.AsType[*mcphttp.PrivateError](err); ok {
-			return nil, fmt.Errorf("the login cannot be renewed: %w", private)
+			return g, fmt.Errorf("the login cannot be renewed: %w", private)
 		}
-		return nil, errors.New("the login cannot be renewed: the authorization server cannot be reached")
+		return g, errors.New("the login cannot be renewed: the authorization server cannot be reached")
 	}
-	old, err := t.grant()
-	if err == nil {
-		var next login.Grant
-		if next, err = t.with(fresh).grant(); err == nil {
-			err = s.config.Keys.Replace(s.ID(), old, next)
-		}
-	}
-	if err != nil && !errors.Is(err, login.ErrNotKept) { // Replace has it in memory all the same
-		return nil, err
-	}
-	return fresh, nil
+	return t.with(fresh).grant()
 }
 
 // refusal reports whether the authorization server has answered with an error, and its code in parentheses.

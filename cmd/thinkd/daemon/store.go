@@ -121,6 +121,14 @@ func (k *kept) openKeys(ctx context.Context, a config.Auth, log *slog.Logger) (e
 	if err != nil {
 		return err
 	}
+	switch {
+	case k.node != nil && !m.None():
+		return k.openSharedKeys(ctx, m, log)
+	case k.node != nil:
+		if err := k.ownKeys(log); err != nil {
+			return err
+		}
+	}
 	if m.None() {
 		text, err := vault.Read(file, KeysName, m) // an error if they are encrypted
 		if err != nil {
@@ -139,6 +147,30 @@ func (k *kept) openKeys(ctx context.Context, a config.Auth, log *slog.Logger) (e
 	log.Warn("the stored keys of providers are encrypted; without the key under [auth] they are lost", "file", KeysName, "key", m.String(), "encrypted_anew", rotated)
 	k.keys, err = login.OpenKeys(sealed)
 	return err
+}
+
+// openSharedKeys opens the keys that the nodes of a cluster share. Rows that no key of m encrypts are an error.
+func (k *kept) openSharedKeys(ctx context.Context, m vault.Masters, log *slog.Logger) error {
+	sealed, rotated, err := vault.OpenTable(ctx, k.node.Table(keysTable), KeysName, m, log)
+	if err != nil {
+		return fmt.Errorf("the keys of providers that the nodes share: %w", err)
+	}
+	log.Warn("the keys of providers that the nodes share are encrypted; without the key under [auth] they are lost", "key", m.String(), "encrypted_anew", rotated)
+	if left, err := keysFile(k.dir).Get(); left != nil || err != nil {
+		log.Warn("the keys in the data directory are not used: this node has those of the cluster", "file", KeysName, "err", err)
+	}
+	k.keys, err = login.OpenTable(sealed)
+	return err
+}
+
+// ownKeys lets a node without a key that encrypts have the keys of its directory: nothing that is not encrypted is sent to the store servers. But then no
+// other node may have shared any.
+func (k *kept) ownKeys(log *slog.Logger) error {
+	if rows, _ := k.node.Table(keysTable).Rows(); len(rows) > 0 {
+		return errors.New("the nodes of this cluster share the keys of providers, which are encrypted: set key_file or key_command under [auth] in the config, with the key that the other nodes have")
+	}
+	log.Warn("this node does not share the keys of providers with the other nodes: key_file under [auth] would change that", "file", KeysName)
+	return nil
 }
 
 // kept is what a daemon finds in its data directory. Without a directory nothing is kept, and the store is given.
@@ -188,6 +220,7 @@ func clusterOf(c config.Cluster, log *slog.Logger) node.Config {
 const (
 	tokensTable = "tokens"
 	sharesTable = "shares"
+	keysTable   = "keys"
 )
 
 // tokens are the records of API tokens.

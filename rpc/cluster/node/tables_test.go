@@ -1,13 +1,23 @@
 package node
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/provider/vault"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
@@ -102,4 +112,102 @@ func TestSharesOfTwoNodes(t *testing.T) {
 	}
 	stop()
 	<-watching
+}
+
+// A key that is set at one node is there at another. A node with another master key is refused. No file of the store, no subject and no log has a key.
+func TestKeysOfTwoNodes(t *testing.T) {
+	const canary = "sk-canary-0123456789abcdef"
+	servers := jettest.Start(t, 1)
+	subjects := make(chan *nats.Msg, 1000)
+	link := servers.Dial()
+	if _, err := link[0].ChanSubscribe("thinkd.>", subjects); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	open := func(in Tables, letter string) (*login.Keys, error) {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "master")
+		if err := os.WriteFile(path, []byte(strings.Repeat(letter, 64)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := vault.FromFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed, _, err := vault.OpenTable(t.Context(), in.Table("keys"), "keys.json", m, log)
+		if err != nil {
+			return nil, err
+		}
+		return login.OpenTable(sealed)
+	}
+	a, b := openTables(t, servers), openTables(t, servers)
+	here, err := open(a, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Table("keys").Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	there, err := open(b, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(b, "b"); err == nil || !strings.Contains(err.Error(), "is encrypted with the master key") {
+		t.Errorf("with another key: %v", err)
+	}
+	user := login.Holder{Tenant: "acme", User: "canary-ann"}
+	g := login.Grant{Token: provider.NewSecret(canary), ByLogin: true}
+	for _, err := range []error{here.Set("anthropic", login.Grant{Token: provider.NewSecret(canary)}), there.Set("chatgpt", g), here.SetOf(user, "anthropic", provider.NewSecret(canary)), here.SetNamed("anthropic", "work", provider.NewSecret(canary))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	next, err := there.Renew(t.Context(), "chatgpt", g, func(context.Context) (login.Grant, error) {
+		return login.Grant{Token: provider.NewSecret(canary + "2"), ByLogin: true}, nil
+	})
+	if err != nil || next.Token.Reveal() != canary+"2" {
+		t.Error(next, err)
+	}
+	for _, in := range []Tables{a, b} {
+		if err := in.Table("keys").Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, k := range []*login.Keys{here, there} {
+		if key, _ := k.Of(user, "anthropic"); key.Reveal() != canary || k.Grant("chatgpt").Token.Reveal() != canary+"2" || k.Named("anthropic", "work").Reveal() != canary {
+			t.Error("a key of another node is not there")
+		}
+	}
+	if err := here.SetOf(user, "anthropic", provider.Secret{}); err != nil {
+		t.Error(err)
+	}
+	a.Close()
+	b.Close()
+	if err := link[0].Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if len(subjects) == 0 {
+		t.Error("no message was heard")
+	}
+	for len(subjects) > 0 {
+		m := <-subjects
+		var row struct{ Text []byte } // in base64
+		if err := json.Unmarshal(m.Data, &row); len(m.Data) > 0 && (err != nil || len(row.Text) == 0) {
+			t.Errorf("%s: %v", m.Data, err)
+		}
+		if strings.Contains(m.Subject, "canary") || bytes.Contains(m.Data, []byte(canary)) || bytes.Contains(row.Text, []byte(canary)) {
+			t.Errorf("the message %s has a key", m.Subject)
+		}
+	}
+	if strings.Contains(said.String(), canary) {
+		t.Errorf("the log has a key: %s", said.String())
+	}
+	servers.Stop(0)
+	if file := servers.Stored(canary); file != "" {
+		t.Errorf("%s has a key", file)
+	}
+	if servers.Stored("master_key") == "" && servers.Stored("thinkd.table.") == "" {
+		t.Error("the files that were searched have nothing of the table")
+	}
 }
