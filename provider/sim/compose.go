@@ -313,8 +313,8 @@ func (w *writer) code() string {
 }
 
 func aboutCode(prompt string) bool {
-	for _, f := range strings.FieldsFunc(strings.ToLower(prompt), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		switch f {
+	for f := range strings.FieldsFuncSeq(prompt, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		switch strings.ToLower(f) {
 		case "code", "function", "func", "program", "script", "go", "golang", "python", "javascript", "typescript",
 			"rust", "bug", "test", "compile", "api", "sql", "regex", "json":
 			return true
@@ -327,7 +327,7 @@ func aboutCode(prompt string) bool {
 func topics(prompt string) []string {
 	var found []string
 	seen := map[string]bool{}
-	for _, f := range strings.FieldsFunc(prompt, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' }) {
+	for f := range strings.FieldsFuncSeq(prompt, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' }) {
 		f = strings.Trim(strings.ToLower(f), "-")
 		n := utf8.RuneCountInString(f)
 		if n < 2 || n > 24 || n < 4 && isASCII(f) || seen[f] || strings.Contains(dull, " "+f+" ") {
@@ -357,11 +357,16 @@ func title(s string) string {
 
 // cut returns at most n characters of s on one line.
 func cut(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if utf8.RuneCountInString(s) <= n {
-		return s
+	var line []rune
+	for f := range strings.FieldsSeq(s) {
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		if line = append(line, []rune(f)...); len(line) > n { // s may be long: read no more of it than that
+			return strings.TrimSpace(string(line[:n])) + "…"
+		}
 	}
-	return strings.TrimSpace(string([]rune(s)[:n])) + "…"
+	return string(line)
 }
 
 // limitWords returns s up to the end of its nth word.

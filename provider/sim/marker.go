@@ -206,6 +206,11 @@ func splitMarker(prompt string, at int) (list []string, end int, err error) {
 // record matches the heading of a turn in the record of a conversation, which a client sends to have it summarised.
 var record = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\[(?:user|assistant)(?:, pinned)?\]$`) })
 
+func isRecord(prompt string) bool {
+	return (strings.Contains(prompt, "[user") || strings.Contains(prompt, "[assistant")) && // the expression takes long for long prompts
+		record().MatchString(prompt)
+}
+
 // quotedMarker matches a marker in a record, which may be cut off.
 var quotedMarker = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\[\[sim:.*?(?:\]\]|$)`) })
 
@@ -213,7 +218,7 @@ var quotedMarker = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 // the template of a host demands that roles alternate.
 func LastMarked(text string) string {
 	list, err := runs(text)
-	if err != nil || len(list) < 2 || record().MatchString(text) {
+	if err != nil || len(list) < 2 || isRecord(text) {
 		return text
 	}
 	return strings.TrimSpace(text[list[len(list)-2].end:])
@@ -222,7 +227,10 @@ func LastMarked(text string) string {
 // markers splits a prompt into the answers that its markers request, and the rest. The answers are the steps of one turn. The
 // error for a wrong word lists the valid ones. Markers in the record of a conversation requested the answers in that record.
 func markers(prompt string) (steps []Answer, rest string, err error) {
-	if record().MatchString(prompt) {
+	if !strings.Contains(prompt, MarkerOpen) {
+		return nil, prompt, nil
+	}
+	if isRecord(prompt) {
 		return nil, quotedMarker().ReplaceAllString(prompt, ""), nil
 	}
 	list, err := runs(prompt)

@@ -46,20 +46,21 @@ func halfCharacter(b []byte) int {
 		}
 		return rune(n)
 	}
-	for i := 0; i < len(b); i++ {
-		if b[i] != '\\' {
-			continue
+	for i := 0; ; {
+		next := bytes.IndexByte(b[min(i, len(b)):], '\\')
+		if next < 0 {
+			return -1
 		}
+		i += next
 		switch r := unit(i); {
 		case utf16.IsSurrogate(r) && utf16.DecodeRune(r, unit(i+6)) == utf8.RuneError:
 			return i
 		case utf16.IsSurrogate(r):
-			i += 11
+			i += 12
 		default:
-			i++
+			i += 2
 		}
 	}
-	return -1
 }
 
 // AppendCanonical appends the one spelling of a decoded value: members sorted, no white space, equal numbers spelt equally.
