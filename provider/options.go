@@ -163,10 +163,13 @@ func (o Options) Plain() Options {
 	return o
 }
 
+// optionFields are found once: each call of a model reads them several times.
+var optionFields = sync.OnceValue(func() []reflect.StructField { return reflect.VisibleFields(reflect.TypeFor[Options]()) })
+
 // OptionNames lists the members of [Options].
 func OptionNames() []string {
 	var names []string
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[Options]()) {
+	for _, f := range optionFields() {
 		names = append(names, optionName(f))
 	}
 	return names
@@ -180,7 +183,7 @@ func optionName(f reflect.StructField) string {
 // Each calls visit for each option that is asked for, in the order of OptionNames, with its value as JSON.
 func (o Options) Each(visit func(name string, value json.RawMessage)) {
 	v := reflect.ValueOf(o)
-	for i, f := range reflect.VisibleFields(v.Type()) {
+	for i, f := range optionFields() {
 		if v.Field(i).IsZero() {
 			continue
 		}
@@ -199,7 +202,7 @@ func (o Options) Under(below Options) (_ Options, added []string) {
 		below.Schema, below.Output = nil, ""
 	}
 	to, from := reflect.ValueOf(&o).Elem(), reflect.ValueOf(below)
-	for i, f := range reflect.VisibleFields(to.Type()) {
+	for i, f := range optionFields() {
 		if to.Field(i).IsZero() && !from.Field(i).IsZero() {
 			to.Field(i).Set(from.Field(i))
 			added = append(added, optionName(f))
@@ -306,7 +309,7 @@ func ParseOptions(data []byte) (Options, error) {
 	}
 	var o Options
 	v := reflect.ValueOf(&o).Elem()
-	fields := reflect.VisibleFields(v.Type())
+	fields := optionFields()
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		i := slices.IndexFunc(fields, func(f reflect.StructField) bool { return optionName(f) == name })
 		switch {

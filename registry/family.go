@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -41,18 +40,16 @@ var families = sync.OnceValue(func() familyFile {
 	return file
 })
 
-// makerDot finds the place and the maker in front of a name: us.anthropic.claude-…
-var makerDot = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[a-z]+\.)+([a-z])`) })
-
 // Bare cuts a model's id into the maker that Amazon Bedrock puts in front of it, and its own name: us.anthropic.claude-opus-4-6-v1 is
 // anthropic's claude-opus-4-6-v1. The maker is empty for all other ids.
 func Bare(id string) (maker, name string) {
-	at := makerDot().FindStringSubmatchIndex(id)
-	if at == nil {
-		return "", id
+	for name = id; ; { // a maker is small letters, with a dot and another small letter behind them
+		n := strings.IndexFunc(name, func(r rune) bool { return r < 'a' || r > 'z' })
+		if n < 1 || n+1 >= len(name) || name[n] != '.' || name[n+1] < 'a' || name[n+1] > 'z' {
+			return maker, name
+		}
+		maker, name = name[:n], name[n+1:]
 	}
-	before := strings.TrimSuffix(id[:at[2]], ".")
-	return before[strings.LastIndexByte(before, '.')+1:], id[at[2]:]
 }
 
 // familyOf returns the usual thinking of models with this name, and the pattern that matched. It tries the vendor's families
