@@ -221,13 +221,16 @@ func past() []provider.Message {
 
 const toolPrompt = "Read the file and compare both of its dates. [[sim: tool=read text=20 thinking=20]]"
 
-// Every model after every other and back: nothing is refused, and on the way back the first one's own thinking is on
-// the wire again.
+// Every model after a quarter of the others and back, each as the first and as the second: nothing is refused, and on the way back the first one's own thinking is on
+// the wire again. TestCrossing of package agent tries every pair with -crossall.
 func TestSwitch(t *testing.T) {
-	for _, from := range seats {
+	for i, from := range seats {
 		t.Run(fmt.Sprintf("%s %s", from.dialect, from.model.ID), func(t *testing.T) {
 			t.Parallel()
-			for _, to := range seats {
+			for j, to := range seats {
+				if (i+j)%4 != 0 {
+					continue
+				}
 				server, open := simulator(t)
 				switchOver(&talk{t: t, open: open, history: past()}, server, from, to)
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -318,6 +319,9 @@ func Unlike(stream []byte) []byte {
 	return out
 }
 
+// shuffles is for long forms of the tests: see docs/CONTRIBUTING.md.
+var shuffles = flag.Int("shuffles", 50, "how many times the tests of an adapter shuffle the events of each fixture")
+
 // disorder doubles, drops and shuffles events. The result may be anything, but it must keep the contract.
 func (s *Suite) disorder(t *testing.T, f *fixture, events [][]byte) {
 	t.Helper()
@@ -327,7 +331,7 @@ func (s *Suite) disorder(t *testing.T, f *fixture, events [][]byte) {
 	}
 	s.replay(t, f, bytes.NewReader(s.join(twice)))
 	rnd := rand.New(rand.NewPCG(1, uint64(len(events))))
-	for range 200 {
+	for range *shuffles {
 		mixed := slices.Clone(events)
 		for range 1 + rnd.IntN(4) {
 			i, j := rnd.IntN(len(mixed)), rnd.IntN(len(mixed))
