@@ -94,14 +94,14 @@ func TestToolArguments(t *testing.T) {
 	}
 }
 
-// longArguments is the row of five million bytes. No stand-in says so much, so its answer is stretched.
+// longArguments is the row of two million bytes, twice as many as an agent takes. No stand-in says so much, so its answer is stretched.
 func longArguments(t *testing.T, api vendors.API) {
 	const mark = "~" // in no other place of an answer
 	stream, body, _, err := played(t, api, sim.Answer{Parts: []sim.Part{{Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path":"` + mark + `"}`)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := strings.Repeat("a", 5<<20)
+	long := strings.Repeat("a", 2<<20)
 	body = stretch(api.Name, body, mark, long)
 	_, whole := recorded(t, api)
 	synctest.Test(t, func(t *testing.T) {
@@ -113,9 +113,9 @@ func longArguments(t *testing.T, api vendors.API) {
 		verdict := "ok  "
 		if howEnded(e) != "end_turn" || files.ran.Load() != 0 || failed != 1 || first != `{"path":"`+long+`"}` || len(host.called) != 2 {
 			verdict = "FAIL"
-			t.Errorf("5 MB: %s, %d ran, %d failed results, kept %d bytes, %d calls", howEnded(e), files.ran.Load(), failed, len(first), len(host.called))
+			t.Errorf("2 MB: %s, %d ran, %d failed results, kept %d bytes, %d calls", howEnded(e), files.ran.Load(), failed, len(first), len(host.called))
 		}
-		t.Logf("%s %-10s %-38s ran %d, %d errors to the model, %s", verdict, api.Name, "5 MB", files.ran.Load(), failed, howEnded(e))
+		t.Logf("%s %-10s %-38s ran %d, %d errors to the model, %s", verdict, api.Name, "2 MB", files.ran.Load(), failed, howEnded(e))
 	})
 }
 

@@ -189,7 +189,8 @@ func wireOf(word string) any {
 	return wire
 }
 
-// TestLevelsOnTheWire prompts each of Anthropic's models at each level under each policy. The decision that clients get, and the
+// TestLevelsOnTheWire prompts each of Anthropic's models at each level under each policy. A level for which the table has one cell, since all policies
+// lead to the same, is tried under one of them only, another one for each level, unless -allpairs is set. The decision that clients get, and the
 // body that reaches the vendor, have to match the table.
 func TestLevelsOnTheWire(t *testing.T) {
 	t.Parallel()
@@ -210,9 +211,12 @@ func TestLevelsOnTheWire(t *testing.T) {
 					if len(lines) != 10 {
 						t.Fatalf("the table has %d levels", len(lines))
 					}
-					for _, line := range lines {
+					for i, line := range lines {
 						cells := strings.Split(line, "|")
 						cell := cells[1]
+						if len(cells) == 2 && i%len(policies) != column && !*allPairs {
+							continue
+						}
 						if len(cells) > 2 {
 							cell = cells[1+column]
 						}

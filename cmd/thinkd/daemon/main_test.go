@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { proof.Main(m) }
 
-var allPairs = flag.Bool("allpairs", false, "have TestOptionsOfEachRow send all options to each model, and TestNoSessionIsStuck try each refusal in both places")
+var allPairs = flag.Bool("allpairs", false, "have TestOptionsOfEachRow send all options to each model, TestNoSessionIsStuck try each refusal over each API and the API's own in both places, TestLevelsOnTheWire try each level under each policy, and TestLoopOfFaults make 30 calls")
 
 var discard = slog.New(slog.DiscardHandler)
 

@@ -200,7 +200,7 @@ func TestProviderFaults(t *testing.T) {
 	}
 }
 
-var cutStride = flag.Int("cutstride", 97, "bytes between the places where TestProviderFaults cuts an answer; 1: each of them")
+var cutStride = flag.Int("cutstride", 193, "bytes between the places where TestProviderFaults cuts an answer; 1: each of them")
 
 // cuts ends an answer at places of its length, and at each of its last bytes: it is an error, or it was whole, which it
 // is from its finish reason on.
