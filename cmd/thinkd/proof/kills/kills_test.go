@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	killsWanted = flag.Int("kills", 12, "how many kills TestKills makes")
+	killsWanted = flag.Int("kills", 8, "how many kills TestKills makes")
 	killsSeed   = flag.Uint64("killseed", 0, "the seed of TestKills; 0: any")
 )
 

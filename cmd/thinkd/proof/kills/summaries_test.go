@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	summaryKills    = flag.Int("summarykills", 6, "kills of TestSummaryKills; at most 90")
+	summaryKills    = flag.Int("summarykills", 4, "kills of TestSummaryKills; at most 90")
 	summaryKillSeed = flag.Uint64("summarykillseed", 0, "repeats a run of TestSummaryKills; 0: a new one")
 )
 

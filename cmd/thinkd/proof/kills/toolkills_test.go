@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	toolKillsWanted = flag.Int("toolkills", 20, "how many kills TestToolKills makes")
+	toolKillsWanted = flag.Int("toolkills", 8, "how many kills TestToolKills makes; with less than 15 it leaves out its first lanes")
 	toolKillsSeed   = flag.Uint64("toolkillseed", 0, "the seed of TestToolKills; 0: any")
 )
 
@@ -43,6 +43,7 @@ func TestToolKills(t *testing.T) {
 		{"claude", "gpt"}, {"gpt", "gemini"}, {"gemini", "claude"}, {"deepseek", "claude"}, {"claude", "ollama"},
 		{"gpt", "deepseek"}, {"ollama", "gemini"}, {"kimi", "grok"}, {"mistral", "gpt"}, {"glm", "minimax"},
 	}
+	lanes = lanes[max(0, len(lanes)-*toolKillsWanted):] // the last eight have every model
 	var sum taskTally
 	t.Cleanup(func() {
 		t.Logf("%d kills: %d turns of %d were cut off, %d of them while calls ran; %d results were published, %d tasks were completed",
