@@ -59,7 +59,11 @@ func talk(t *testing.T, model string, changes map[int]provider.Level) (told talk
 			t.Fatal(err)
 		}
 		server.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: "Both dates are in May."}, answered}})
-		e := b.turn(id, fmt.Sprintf("Turn %d. ", turn)+strings.Repeat("Which date is later? ", 250))
+		words := 100
+		if turn == 0 {
+			words = 250 // vendors keep no prompt of less than 1,024 tokens
+		}
+		e := b.turn(id, fmt.Sprintf("Turn %d. ", turn)+strings.Repeat("Which date is later? ", words))
 		if e.End.StopReason != "end_turn" {
 			t.Fatalf("%s, turn %d: %+v", model, turn, e.End)
 		}

@@ -9,11 +9,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain leads 25 random sessions in each property test instead of rapid's 100. With the race detector these tests take most of
+// TestMain leads 15 random sessions in each property test instead of rapid's 100. With the race detector these tests take most of
 // the package's time, and on a busy machine they once brought it close to the limit of go test. The flag -rapid.checks sets another
 // number.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "25"); err != nil {
+	if err := flag.Set("rapid.checks", "15"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}

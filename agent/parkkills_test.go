@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	parkTurns = flag.Int("parkturns", 80, "how many turns TestParkKills has")
-	parkKills = flag.Int("parkkills", 10, "how many kills TestParkKills makes")
+	parkTurns = flag.Int("parkturns", 50, "how many turns TestParkKills has")
+	parkKills = flag.Int("parkkills", 7, "how many kills TestParkKills makes")
 	parkSeed  = flag.Uint64("parkseed", 0, "the seed of TestParkKills; 0: any")
 )
 

@@ -70,8 +70,8 @@ var poisons = []poison{
 }
 
 // TestPoisonedHistories has each seat say what vendors refuse, and asks it and a seat of each API again: nothing is refused,
-// and what was sent once is sent again byte for byte. The short form has each seat say a third of it: seats of one API follow each other, so
-// that each API says all of it.
+// and what was sent once is sent again byte for byte. The short form has each seat say a part of it, a sixth if its API has six seats: seats of one API follow
+// each other, so that each API says all of it.
 func TestPoisonedHistories(t *testing.T) {
 	catalog := registry.Default()
 	others := []seat{{model: "claude", level: provider.High}, {model: "claude-budget", level: provider.Medium}, {model: "gpt", level: provider.High},
@@ -82,12 +82,16 @@ func TestPoisonedHistories(t *testing.T) {
 	for _, s := range others {
 		there = append(there, s.place(t, catalog))
 	}
+	ofAPI := map[string]int{}
+	for _, s := range seats {
+		ofAPI[s.place(t, catalog).row.API]++
+	}
 	for n, s := range seats {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			p, first := s.place(t, catalog), n
 			for i, poison := range poisons {
-				if !*crossAll && (first+i)%3 != 0 {
+				if !*crossAll && (first+i)%min(6, ofAPI[p.row.API]) != 0 {
 					continue
 				}
 				r, end := on(nil)
@@ -190,6 +194,9 @@ var (
 )
 
 func unmarked(message string) json.RawMessage {
+	if !strings.Contains(message, "cache_control") { // the expressions take a tenth of the test's time
+		return json.RawMessage(message)
+	}
 	bare := marks.ReplaceAllString(message, "")
 	if bare == message {
 		return json.RawMessage(message)

@@ -452,8 +452,8 @@ func TestHostileManyCalls(t *testing.T) {
 		}
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	few, many := spent(800), spent(6400)
-	t.Logf("800 calls allocate %d KiB, 6,400 %d KiB", few>>10, many>>10)
+	few, many := spent(400), spent(3200)
+	t.Logf("400 calls allocate %d KiB, 3,200 %d KiB", few>>10, many>>10)
 	if many > 3*8*few {
 		t.Errorf("8 times as many calls allocate %d times as much", many/few)
 	}
