@@ -81,7 +81,13 @@ func TestBombs(t *testing.T) {
 			fmt.Fprintf(&config, "[providers.%s-%s]\napi = %q\nbase_url = \"%s/%s\"\napi_key_env = \"BOMB_KEY\"\n", k.name, api.Name, api.Name, host, k.name)
 		}
 	}
-	p := proof.Start(t, t.TempDir(), []string{"BOMB_KEY=sk-of-the-test"}, "--config", proof.WriteConfig(t, config.String()))
+	// Without the race detector, with which 32 MiB of an event take seconds and more memory. It has the tests of package exchange.
+	env, file, binary := []string{"BOMB_KEY=sk-of-the-test"}, proof.WriteConfig(t, config.String()), proof.PlainProgram(t)
+	cmd := proof.Command(t, env, "--data", t.TempDir(), "daemon", "--config", file)
+	cmd.Path, cmd.Args[0] = binary, binary
+	daemon := proof.OpenCommand(t, cmd)
+	daemon.Ready()
+	p := daemon.Client(env, "--config", file)
 	for _, k := range kinds {
 		for _, api := range proof.WireAPIs {
 			before := proof.MemoryOf(t, p.House.Cmd.Process.Pid).Peak
