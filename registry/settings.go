@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,22 +41,28 @@ type given struct {
 // Settings are the agents and the providers' defaults. Values that clients set are stored and take precedence over the
 // configuration. All methods may be called from any goroutine. Reads never wait for a change.
 type Settings struct {
-	kept durable.Value
+	config given         // never changes
+	kept   durable.Value // nil: table has what clients set
+	table  durable.Table // nil: kept has it
+	opened *inForce      // what table had at first
 
-	changeMu sync.Mutex // held during a change, until it is stored
-	set      given      // by clients
-	config   given      // never changes
+	changeMu sync.Mutex // held during a change of kept, until it is stored
+	set      given      // by clients; what kept has
 
-	now atomic.Pointer[given] // both combined; the value that it points to never changes
+	now atomic.Pointer[inForce] // both combined; the value that it points to never changes
+}
+
+// inForce is what applies.
+type inForce struct {
+	given
+	version uint64 // of the table
 }
 
 // OpenSettings returns the configuration's agents and defaults, with the stored changes of earlier processes. Each change is
 // stored before it applies. An error names the invalid value and the reason.
 func OpenSettings(agents []Agent, providers map[string]Defaults, kept durable.Value) (*Settings, error) {
-	s := &Settings{kept: kept, config: given{map[string]Agent{}, maps.Clone(providers)}}
-	for _, a := range agents {
-		s.config.agents[a.Name] = a
-	}
+	s := newSettings(agents, providers)
+	s.kept = kept
 	s.set = given{map[string]Agent{}, map[string]Defaults{}}
 	text, err := kept.Get()
 	if err != nil {
@@ -66,8 +73,27 @@ func OpenSettings(agents []Agent, providers map[string]Defaults, kept durable.Va
 			return nil, fmt.Errorf("settings: %s: %w; repair the file, or remove it to start without settings", kept.Name(), err)
 		}
 	}
-	s.now.Store(s.config.under(s.set))
+	s.now.Store(&inForce{given: *s.config.under(s.set)})
 	return s, nil
+}
+
+func newSettings(agents []Agent, providers map[string]Defaults) *Settings {
+	s := &Settings{config: given{map[string]Agent{}, maps.Clone(providers)}}
+	for _, a := range agents {
+		s.config.agents[a.Name] = a
+	}
+	return s
+}
+
+// current is what applies at the moment.
+func (s *Settings) current() *inForce {
+	now := s.now.Load()
+	if s.table == nil || now.version == s.table.Version() {
+		return now
+	}
+	now, _ = s.readTable() // a row that cannot be read is left out: a newer build has written it
+	s.now.Store(now)
+	return now
 }
 
 // under returns s with the values of another given in place of its own, name by name.
@@ -81,11 +107,11 @@ func (s given) under(over given) *given {
 }
 
 // Defaults returns a provider's defaults in effect.
-func (s *Settings) Defaults(providerID string) Defaults { return s.now.Load().providers[providerID] }
+func (s *Settings) Defaults(providerID string) Defaults { return s.current().providers[providerID] }
 
 // Agents returns all agents, sorted by name.
 func (s *Settings) Agents() []Agent {
-	all := s.now.Load().agents
+	all := s.current().agents
 	list := make([]Agent, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, all[name])
@@ -95,13 +121,13 @@ func (s *Settings) Agents() []Agent {
 
 // Agent returns an agent by its name.
 func (s *Settings) Agent(name string) (Agent, bool) {
-	a, ok := s.now.Load().agents[name]
+	a, ok := s.current().agents[name]
 	return a, ok
 }
 
 // SetDefaults changes a provider's defaults; nil restores those of the configuration. The change is stored on return.
 func (s *Settings) SetDefaults(providerID string, d *Defaults) error {
-	return s.change(func(set given) error {
+	return s.change(providerRow(providerID), func(set given) error {
 		delete(set.providers, providerID)
 		if d != nil {
 			set.providers[providerID] = *d
@@ -113,8 +139,8 @@ func (s *Settings) SetDefaults(providerID string, d *Defaults) error {
 // SetAgent changes an agent or creates one. change gets the agent in effect. The change is stored on return. If change returns
 // an error, SetAgent returns it and changes nothing.
 func (s *Settings) SetAgent(name string, change func(*Agent) error) error {
-	return s.change(func(set given) error {
-		a := s.now.Load().agents[name]
+	return s.change(agentRow(name), func(set given) error {
+		a := s.config.under(set).agents[name]
 		a.Name = name
 		if err := change(&a); err != nil {
 			return err
@@ -127,7 +153,7 @@ func (s *Settings) SetAgent(name string, change func(*Agent) error) error {
 // RemoveAgent removes the values that clients set for an agent. The configuration's agent of that name applies again, if there
 // is one.
 func (s *Settings) RemoveAgent(name string) error {
-	return s.change(func(set given) error {
+	return s.change(agentRow(name), func(set given) error {
 		delete(set.agents, name)
 		return nil
 	})
@@ -149,7 +175,11 @@ func CheckAgentName(word string) error {
 
 var agentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
 
-func (s *Settings) change(change func(given) error) error {
+// change changes what clients set. It changes nothing else than what the row of a table has.
+func (s *Settings) change(row string, change func(given) error) error {
+	if s.table != nil {
+		return s.changeRow(row, change)
+	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
 	next := *given{}.under(s.set)
@@ -167,7 +197,7 @@ func (s *Settings) change(change func(given) error) error {
 		return err
 	}
 	s.set = next
-	s.now.Store(s.config.under(next))
+	s.now.Store(&inForce{given: *s.config.under(next)})
 	return nil
 }
 
@@ -329,4 +359,98 @@ func ReadDefaults(effort, fallback string) (d Defaults, err error) {
 		}
 	}
 	return d, nil
+}
+
+// Rows of a table: one for each agent, and one for the defaults of each provider.
+func agentRow(name string) string  { return "agent " + name }
+func providerRow(id string) string { return "provider " + id }
+
+// OpenTable is [OpenSettings] for settings that several nodes share. A change at one node applies at the others within a second. The configuration is that
+// of each node.
+func OpenTable(agents []Agent, providers map[string]Defaults, table durable.Table) (*Settings, error) {
+	s := newSettings(agents, providers)
+	s.table = table
+	now, err := s.readTable()
+	if err != nil {
+		return nil, fmt.Errorf("settings: %s: %w", table.Name(), err)
+	}
+	s.now.Store(now)
+	s.opened = now
+	return s, nil
+}
+
+// readTable makes what applies. The error is about a row that is left out.
+func (s *Settings) readTable() (now *inForce, wrong error) {
+	rows, version := s.table.Rows()
+	set := given{map[string]Agent{}, map[string]Defaults{}}
+	for row, text := range rows {
+		one, err := readSettings(text)
+		if err != nil {
+			wrong = fmt.Errorf("row %q: %w", row, err)
+			continue
+		}
+		set = *set.under(one)
+	}
+	return &inForce{*s.config.under(set), version}, wrong
+}
+
+func (s *Settings) changeRow(row string, change func(given) error) error {
+	others := s.size(row)
+	return s.table.Change(context.Background(), row, func(old []byte) ([]byte, error) { // which bounds its time
+		set := given{map[string]Agent{}, map[string]Defaults{}}
+		if old != nil {
+			var err error
+			if set, err = readSettings(old); err != nil {
+				return nil, err
+			}
+		}
+		if err := change(set); err != nil {
+			return nil, err
+		}
+		if len(set.agents)+len(set.providers) == 0 {
+			return nil, nil
+		}
+		text, err := set.text()
+		if err == nil && others+len(text) > maxSettings {
+			err = ErrSettingsFull
+		}
+		return text, err
+	})
+}
+
+// size is how long the texts of all rows but one are.
+func (s *Settings) size(except string) (n int) {
+	rows, _ := s.table.Rows()
+	for row, text := range rows {
+		if row != except {
+			n += len(text)
+		}
+	}
+	return n
+}
+
+// Watch calls f with each provider whose defaults were changed since OpenTable, by any node, until ctx ends. It returns at once if the settings are those of one daemon:
+// who changes them there knows it.
+func (s *Settings) Watch(ctx context.Context, f func(providerID string)) {
+	if s.table == nil {
+		return
+	}
+	last := s.opened.providers
+	for {
+		changed := s.table.Changed()
+		next := s.current().providers
+		all := maps.Clone(last)
+		maps.Copy(all, next)
+		for id := range all {
+			if last[id] != next[id] {
+				f(id)
+			}
+		}
+		last = next
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

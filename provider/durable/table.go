@@ -32,7 +32,7 @@ type Table interface {
 	Refresh(ctx context.Context) error
 
 	// Change replaces the text of a row by compare and set. change gets the newest text, or nil, and returns what replaces it; nil removes the row. It
-	// may be called several times, also with what it has returned itself, and must not block. If change fails, its error is returned, and nothing has
+	// may be called several times, also with what it has returned itself, and must neither block nor call the table. If change fails, its error is returned, and nothing has
 	// changed. After any other error nobody knows whether the row has changed. When Change returns, Rows has its result.
 	Change(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error
 }

@@ -78,9 +78,9 @@ func TestOneNodeRenews(t *testing.T) {
 	set(t, openTable(t, table), "x", loginOf("old"))
 	used := make(chan string, 10)
 	var ends []<-chan struct{}
+	old := openTable(t, table).Grant("x")
 	for i := range 4 {
 		keys := openTable(t, table)
-		old := keys.Grant("x")
 		ends = append(ends, testgo.Go(t, func() {
 			got, err := keys.Renew(t.Context(), "x", old, func(context.Context) (login.Grant, error) {
 				next := fmt.Sprint("new", i)

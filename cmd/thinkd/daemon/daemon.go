@@ -19,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/vendors"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/audit"
 	"github.com/thinkd/thinkd/rpc/auth"
@@ -55,7 +56,7 @@ type daemon struct {
 	readOnly    atomic.Bool   // the store takes nothing at the moment
 	refuses     chan struct{} // has a token when it has just become so
 	tokens      auth.Records  // of API tokens
-	stopWatch   func()        // ends the goroutine of watch; nil: none runs
+	stopWatch   func()        // ends the goroutines of watch; nil: none runs
 	stopTelling func()        // ends the goroutine that heeds refuses; nil: none runs
 	stopSweep   func()        // nil: none runs
 
@@ -94,7 +95,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		return nil, errors.Join(err, store.Close())
 	}
 	d.store, d.file, d.blobs, d.tokens = store, kept.file, kept.blobs, kept.tokens()
-	settings, err := openSettings(c, kept.value(settingsName), log)
+	settings, err := kept.settings(c, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -188,7 +189,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	if d.links != nil {
 		d.links.serve(d.server, d.tokens)
 	}
-	d.watch()
+	d.watch(settings)
 	if d.blobs != nil {
 		d.sweep()
 	}
@@ -266,18 +267,20 @@ func (o Options) configure(open func() error, already bool) (c config.Config, er
 	return c, open()
 }
 
-// watch heeds shares that other nodes change; close ends it and waits.
-func (d *daemon) watch() {
-	if d.shares == nil || !d.shares.Watched() {
+// watch heeds what other nodes change; close ends it and waits.
+func (d *daemon) watch(settings *registry.Settings) {
+	if d.node == nil {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	d.stopWatch = func() { stop(); <-done }
-	go func() {
-		defer close(done)
-		d.shares.Watch(ctx, func(before, after share.Share) { d.server.ShareChanged(ctx, before, after) })
-	}()
+	var running sync.WaitGroup
+	d.stopWatch = func() { stop(); running.Wait() }
+	running.Go(func() { settings.Watch(ctx, d.agents.DefaultsChanged) })
+	if d.shares != nil {
+		running.Go(func() {
+			d.shares.Watch(ctx, func(before, after share.Share) { d.server.ShareChanged(ctx, before, after) })
+		})
+	}
 }
 
 // tellTrouble lets all clients know when the store takes nothing any more; close ends it and waits. It has a goroutine

@@ -40,11 +40,42 @@ func AuditDir(dir string) string { return filepath.Join(dir, "audit") }
 // openSettings are the agents and the providers' defaults: the config's, and over them what clients have set, which is kept. An
 // error names the file.
 func openSettings(c config.Config, value durable.Value, log *slog.Logger) (*registry.Settings, error) {
+	return registry.OpenSettings(c.Agents, defaultsOf(c), keptSettings{value, log})
+}
+
+func defaultsOf(c config.Config) map[string]registry.Defaults {
 	defaults := make(map[string]registry.Defaults)
 	for _, p := range c.Providers {
 		defaults[p.ID] = p.Defaults
 	}
-	return registry.OpenSettings(c.Agents, defaults, keptSettings{value, log})
+	return defaults
+}
+
+// settings are those of the daemon, or of the cluster.
+func (k *kept) settings(c config.Config, log *slog.Logger) (*registry.Settings, error) {
+	if k.node != nil {
+		return registry.OpenTable(c.Agents, defaultsOf(c), sharedSettings{k.node.Table(settingsTable), log})
+	}
+	return openSettings(c, k.value(settingsName), log)
+}
+
+// sharedSettings does for a table what keptSettings does for a file.
+type sharedSettings struct {
+	durable.Table
+	log *slog.Logger
+}
+
+func (s sharedSettings) Change(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error {
+	var refused error
+	err := s.Table.Change(ctx, key, func(old []byte) (text []byte, err error) {
+		text, refused = change(old)
+		return text, refused
+	})
+	if err != nil && refused == nil {
+		s.log.Error("settings cannot be written", "err", err)
+		return session.ErrReadOnly
+	}
+	return refused
 }
 
 // keptSettings logs what is wrong with the disk, and returns the error that clients know.
@@ -221,6 +252,8 @@ const (
 	tokensTable = "tokens"
 	sharesTable = "shares"
 	keysTable   = "keys"
+
+	settingsTable = "settings"
 )
 
 // tokens are the records of API tokens.

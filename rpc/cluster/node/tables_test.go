@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/provider/vault"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
@@ -209,5 +210,34 @@ func TestKeysOfTwoNodes(t *testing.T) {
 	}
 	if servers.Stored("master_key") == "" && servers.Stored("thinkd.table.") == "" {
 		t.Error("the files that were searched have nothing of the table")
+	}
+}
+
+// An agent that is set at one node is there at another, also after a restart.
+func TestSettingsOfTwoNodes(t *testing.T) {
+	servers := jettest.Start(t, 1)
+	a, b := openTables(t, servers), openTables(t, servers)
+	here, err := registry.OpenTable(nil, nil, a.Table("settings"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := here.SetAgent("brief", func(a *registry.Agent) error { a.System = "Be brief."; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	a = openTables(t, servers)
+	defer a.Close()
+	defer b.Close()
+	if err := b.Table("settings").Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []Tables{a, b} {
+		s, err := registry.OpenTable(nil, nil, in.Table("settings"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := s.Agent("brief"); got.System != "Be brief." {
+			t.Errorf("%+v", got)
+		}
 	}
 }
