@@ -60,12 +60,13 @@ func TestInitialization(t *testing.T) {
 	if len(packages) < 50 {
 		t.Error("there is no trace")
 	}
+	// 40 KiB count for the first package that needs them. The order of initialization decides whether that is one of Amazon's.
 	for _, limit := range []struct {
 		of            string
 		is            cost
 		allocs, bytes int
 	}{
-		{"all other packages", others, 2400, 360 << 10},
+		{"all other packages", others, 2400, 400 << 10},
 		{"Amazon's libraries", amazon, 4400, 600 << 10}, // rules of endpoints and schemas of four services, whose clients find credentials
 		{"the client of NATS", nats, 750, 112 << 10},    // it compresses WebSockets, and has an encoder that nobody uses
 	} {
