@@ -65,6 +65,7 @@ type TableOptions struct {
 
 const (
 	tableLook    = 200 * time.Millisecond
+	tableAnswer  = 500 * time.Millisecond
 	tableFresh   = 5 * time.Second  // after which rows are not fresh any more, without contact
 	tableElected = 30 * time.Second // and with it
 	maxRows      = 100_000          // of all tables
@@ -144,7 +145,9 @@ func (t *Tables) look(ctx context.Context) error {
 			Last uint64 `json:"last_seq"`
 		} `json:"state"`
 	}
-	if err := t.call(ctx, try, "STREAM.INFO."+t.names.tables(), struct{}{}, &info); err != nil {
+	short, cancel := context.WithTimeout(ctx, tableAnswer) // the next look takes another connection
+	defer cancel()
+	if err := t.call(short, try, "STREAM.INFO."+t.names.tables(), struct{}{}, &info); err != nil {
 		return err
 	}
 	last := info.State.Last

@@ -218,3 +218,20 @@ func TestTablesWithoutServers(t *testing.T) {
 	proxy.Cut()
 	wait(t, cut, "key", "new")
 }
+
+// A server that takes requests and does not answer keeps nobody from seeing changes over another connection.
+func TestTablesWithMuteServer(t *testing.T) {
+	servers := jettest.Start(t, 1)
+	proxy := jettest.NewProxy(t, servers.Address(0))
+	half, whole := openTables(t, jettest.Dial(t, proxy.URL(), servers.URL(0))).Table("n"), openTables(t, servers.Dial()).Table("n")
+	proxy.LoseAnswers()
+	for i := range 3 {
+		began := time.Now()
+		set(t, whole, "key", fmt.Sprint(i))
+		wait(t, half, "key", fmt.Sprint(i))
+		t.Logf("the change was seen after %v", time.Since(began))
+	}
+	if !half.Fresh() {
+		t.Error("the rows are not fresh")
+	}
+}
