@@ -73,7 +73,7 @@ func (h *host) run(ctx context.Context) error {
 	var accepting sync.WaitGroup
 	accepting.Go(h.accept) // ends when the socket is closed
 	if h.getenv("GOGC") == "" {
-		keepSpare(nil)
+		keepSpare()
 	}
 	why, err := h.wait(ctx)
 	h.drain(why)

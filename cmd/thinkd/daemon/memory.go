@@ -3,6 +3,8 @@ package daemon
 import (
 	"runtime"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 )
 
 // tidiedAbove is how much memory has to have come to what was left last, in bytes, to be worth a collection. If a quarter of what was left is
@@ -45,32 +47,30 @@ func held() uint64 {
 // collections.
 const spare = 16 << 20
 
-// collector adapts Go's share of garbage to what is in use, after each collection.
+// collector adapts Go's share of garbage to what is in use, after each collection. A process has one, because the share is that of the process.
 type collector struct {
-	percent int           // in effect; see [debug.SetGCPercent]
-	done    chan struct{} // gets a token after each change, if it has room; nil: nobody waits
+	percent atomic.Int64 // in effect; see [debug.SetGCPercent]
 }
 
 // keepSpare has garbage collected by the rule of spare from now on.
-func keepSpare(done chan struct{}) {
-	c := &collector{100, done}
+var keepSpare = sync.OnceValue(func() *collector {
+	c := new(collector)
+	debug.SetGCPercent(100)
+	c.percent.Store(100)
 	c.adapt()
-}
+	return c
+})
 
-// adapt sets the share, and runs again after the next collection: it is the cleanup of an object to which nothing refers.
+// adapt sets the share, and runs again after the next collection: it is the cleanup of an object to which nothing refers. No two run at once.
 func (c *collector) adapt() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	next := percent(m.NextGC * 100 / uint64(100+c.percent))
-	if next != c.percent {
-		c.percent = next
+	now := c.percent.Load()
+	if next := percent(m.NextGC * 100 / uint64(100+now)); int64(next) != now {
 		debug.SetGCPercent(next)
+		c.percent.Store(int64(next))
 	}
 	runtime.AddCleanup(new([16]*byte), (*collector).adapt, c)
-	select {
-	case c.done <- struct{}{}:
-	default:
-	}
 }
 
 // least is the smallest heap for which Go computes a limit.
