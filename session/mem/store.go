@@ -35,9 +35,10 @@ type sessions struct {
 
 // row is a stored session.
 type row struct {
-	record  []byte         // JSON of a Session
-	change  uint64         // number of the last one
-	shared  []session.Span // of the record
+	record  []byte           // JSON of a Session
+	last    *session.Session // the record, if an Append wrote it last: only the next Append uses it, which so decodes nothing
+	change  uint64           // number of the last one
+	shared  []session.Span   // of the record
 	log     [][]byte
 	running session.TurnID
 	growth  []session.Growth
@@ -237,7 +238,7 @@ func (m sessions) MarkRead(ctx context.Context, id session.ID, principal string,
 		}
 		record, err := json.Marshal(s)
 		if err == nil {
-			kept.record = record
+			kept.record, kept.last = record, nil
 		}
 		return err
 	})
@@ -363,9 +364,13 @@ func (m journal) Append(ctx context.Context, ref session.Ref, entries ...session
 		return 0, fmt.Errorf("session %s: %w", ref, err)
 	}
 	err = m.with(ctx, ref, func(kept *row) error {
-		var s session.Session
-		if err := json.Unmarshal(kept.record, &s); err != nil {
-			return err
+		s := kept.last
+		kept.last = nil // until all has gone well
+		if s == nil {
+			s = new(session.Session)
+			if err := json.Unmarshal(kept.record, s); err != nil {
+				return err
+			}
 		}
 		running := kept.running
 		var charges []session.Charge
@@ -379,7 +384,7 @@ func (m journal) Append(ctx context.Context, ref session.Ref, entries ...session
 		if err != nil {
 			return err
 		}
-		kept.record, kept.running = record, running
+		kept.record, kept.last, kept.running = record, s, running
 		if len(entries) > 0 {
 			m.changes++
 			kept.change = m.changes
