@@ -136,6 +136,33 @@ func TestUnbroken(t *testing.T) {
 	}
 }
 
+// A machine that slept: the clock of contact went on, nothing ran, and what arrives first was sent before. The node relies on nothing from before, and says
+// nothing about others, who may have been there all the time.
+func TestSleep(t *testing.T) {
+	l := listen(3)
+	l.pass(time.Minute, []int{0, 1}, other)
+	sent := l.at
+	l.at += time.Hour
+	awake := func(when string) {
+		t.Helper()
+		l.want(t, when, true, false)
+		if l.Unbroken(sent) || l.InTime(sent) || !l.alone() {
+			t.Errorf("%s: unbroken %v, in time %v, alone %v", when, l.Unbroken(sent), l.InTime(sent), l.alone())
+		}
+	}
+	awake("awake")
+	for s := range 3 { // what the kernel had kept
+		l.get(s, own, beat{Server: s, Sent: sent})
+		l.get(s, other, beat{Server: s, Sent: 1})
+	}
+	awake("after old messages")
+	l.pass(presence.CutOff+presence.Interval, []int{0, 1}, other)
+	l.want(t, "later", true, true)
+	if l.Unbroken(sent) {
+		t.Error("the contact of now says nothing about the time before the sleep")
+	}
+}
+
 // What cannot be a heartbeat of this node, or of any, changes nothing.
 func TestForeignMessages(t *testing.T) {
 	l := listen(1)

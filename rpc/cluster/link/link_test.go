@@ -302,17 +302,82 @@ func TestRevocation(t *testing.T) {
 	}
 }
 
-// A client of one user gets nothing of another's session over a link.
+// Asked over a link about the session of another user, or of another tenant, each method answers what it answers about a session that does not exist,
+// and does nothing.
 func TestForeignSession(t *testing.T) {
 	c := newCluster(t, "a", "b")
-	id := c.nodes["b"].create("")
-	lease := auth.NewLease(t.Context(), auth.Grant{Principal: method.Principal{Name: "eve", Owner: session.Owner{User: "eve"}, Rights: []method.Right{method.Use}}, Valid: context.Background()}, nil)
-	defer lease.Close()
-	v := c.nodes["a"].as(lease)
-	for _, name := range []string{"session/attach", "session/state", "session/history", "session/read"} {
-		if e := v.ask(name, of(id, "")).Get("error"); conn.Code(e.Get("code").Int()) != conn.CodeNotFound {
-			t.Errorf("%s: %s", name, e)
+	id, none := c.nodes["b"].create(`,"title":"mine"`), session.NewID()
+	mine := c.nodes["b"].connect()
+	before := mine.result("session/attach", of(id, ""))
+	examples, err := os.ReadFile("../../examples.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stranger := range []session.Owner{{User: "eve"}, {Tenant: "acme"}, {Tenant: "acme", User: "eve"}} {
+		lease := auth.NewLease(t.Context(), auth.Grant{Principal: method.Principal{Name: "eve", Owner: stranger, Rights: []method.Right{method.Use, method.Settings}}, Valid: context.Background()}, nil)
+		defer lease.Close()
+		v := c.nodes["a"].as(lease)
+		asked := 0
+		for block := range strings.SplitSeq(string(examples), "\n\n") {
+			name, lines, _ := strings.Cut(block, "\n")
+			for line := range strings.Lines(lines) {
+				params, ok := strings.CutPrefix(strings.TrimSpace(line), "→ ")
+				if old := gjson.Get(params, "session_id").String(); ok && old != "" {
+					asked++
+					about := func(id session.ID) string {
+						a := v.ask(name, strings.ReplaceAll(params, old, string(id)))
+						return strings.ReplaceAll(a.Get("result").Raw+a.Get("error").Raw, string(id), "ID")
+					}
+					if got, want := about(id), about(none); got != want || got == "" {
+						t.Errorf("%s %s\nabout another's session: %s\nabout none:              %s", name, params, got, want)
+					}
+				}
+			}
 		}
+		if asked < 30 {
+			t.Errorf("only %d requests", asked)
+		}
+	}
+	if after := mine.result("session/attach", of(id, "")); after.Raw != before.Raw {
+		t.Errorf("the session was %s\nand is %s", before, after)
+	}
+}
+
+// A viewer on the other node that reads nothing holds up nobody. What waits for it is bounded: it gets stale, and attaches again.
+func TestSlowRemoteViewer(t *testing.T) {
+	c := newCluster(t, "a", "b")
+	id := c.nodes["b"].create("")
+	slow, other, here := c.nodes["a"].connect(), c.nodes["a"].connect(), c.nodes["b"].connect()
+	for _, v := range []*viewer{slow, other, here} {
+		v.result("session/attach", of(id, ""))
+	}
+	const count, size = 12, 1 << 20
+	pieces := make(chan string)
+	c.model.calls <- grows(pieces)
+	here.result("session/prompt", of(id, prompt("much")))
+	for range count { // the others take each piece before the next comes
+		pieces <- strings.Repeat("x", size)
+		for _, v := range []*viewer{other, here} {
+			for n := 0; n < size; {
+				n += len(v.told("message_delta").Get("params.delta").String())
+			}
+		}
+	}
+	close(pieces)
+	for _, v := range []*viewer{other, here} {
+		v.told("turn_end")
+	}
+	got := 0
+	slow.next(func(m gjson.Result) bool {
+		got += len(m.Get("params.delta").String())
+		return m.Get("method").String() == "stale"
+	})
+	t.Logf("%d of %d bytes waited for the viewer", got, count*size)
+	if got > 4*size { // about 2 in queues, and what the kernel has
+		t.Errorf("%d of %d bytes waited for a viewer that reads nothing", got, count*size)
+	}
+	if status := slow.result("session/attach", of(id, "")).Get("session.status").String(); status != "idle" {
+		t.Errorf("attached again, it finds the session %s", status)
 	}
 }
 
