@@ -220,6 +220,7 @@ func (d driver) claim(ctx context.Context, p place) (made claimed, err error) {
 				return made, &ElsewhereError{newest.Node}
 			}
 			step = c.NotMine(newest.Epoch)
+			t.reads = 0 // the next read is not a repetition, so it need not wait
 		case lease.Publish:
 			if made, data, err = d.follow(ctx, p, newest); err != nil {
 				return made, err

@@ -3,6 +3,8 @@ package jet_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -70,6 +72,42 @@ func TestManyMarks(t *testing.T) {
 	if err != nil || len(got) != n || got[n-1].Ref.ID != storetest.ID(n-1) {
 		t.Errorf("%d marks, %v", len(got), err)
 	}
+}
+
+// present is another node that is there and has nothing open.
+type present struct{}
+
+func (present) Present(lease.Node) bool { return true }
+
+func (present) NotMine(context.Context, lease.Node, session.Ref, uint64) bool { return true }
+
+// TestClaimOfLetGo: a session that its node has let go is claimed without a pause, although the log still names that node.
+func TestClaimOfLetGo(t *testing.T) {
+	link := jettest.Outside(t, jettest.Start(t, 1).Dial())
+	synctest.Test(t, func(t *testing.T) {
+		var nodes []session.Sessions
+		for _, node := range []lease.Node{0xa, 0xb} {
+			s, err := jet.Open(t.Context(), link, jet.Options{Shards: 1, Replicas: 1, MaxGrowth: 1 << 20, Node: node, Peers: present{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			nodes = append(nodes, s.For(session.Operator))
+		}
+		id := storetest.ID(1)
+		storetest.Create(t, nodes[0], session.Session{ID: id})
+		log := storetest.Claim(t, nodes[0], id)
+		storetest.AddTo(t, log, session.Entry{Body: session.Setting{}})
+		since := time.Now()
+		storetest.Claim(t, nodes[1], id)
+		if took := time.Since(since); took != 0 {
+			t.Errorf("the claim waits for %v", took)
+		}
+	})
 }
 
 // TestHandOver: the queue waits for a person after a crash, and goes on after a planned move.
