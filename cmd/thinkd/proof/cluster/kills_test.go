@@ -112,21 +112,26 @@ func TestKills(t *testing.T) {
 func (c *cluster) prompted() map[string]int {
 	counts := make(map[string]int)
 	for _, r := range c.vendor.Requests() {
-		var body struct {
-			Messages []struct{ Content json.RawMessage }
-		}
-		if json.Unmarshal(r.Body, &body) != nil || len(body.Messages) == 0 {
-			continue
-		}
-		content := body.Messages[len(body.Messages)-1].Content
-		var blocks []struct{ Text string }
-		var text string
-		if json.Unmarshal(content, &blocks) == nil && len(blocks) > 0 {
-			text = blocks[len(blocks)-1].Text
-		} else if json.Unmarshal(content, &text) != nil {
-			continue
-		}
-		counts[text]++
+		counts[lastText(r.Body)]++
 	}
 	return counts
+}
+
+// lastText is the last text of a request to the model.
+func lastText(request []byte) (text string) {
+	var body struct {
+		Messages []struct{ Content json.RawMessage }
+	}
+	if json.Unmarshal(request, &body) != nil || len(body.Messages) == 0 {
+		return ""
+	}
+	content := body.Messages[len(body.Messages)-1].Content
+	var blocks []struct{ Text string }
+	if json.Unmarshal(content, &blocks) == nil && len(blocks) > 0 {
+		return blocks[len(blocks)-1].Text
+	}
+	if json.Unmarshal(content, &text) != nil {
+		return ""
+	}
+	return text
 }

@@ -1,0 +1,108 @@
+//go:build long
+
+package cluster
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/session/jet/jettest"
+)
+
+var spentKills = flag.Int("clusterspent", 20, "how many kills TestSpent makes")
+
+// spending is what a node says of a limit.
+type spending struct {
+	Limit            string
+	Used, Most, Next float64
+}
+
+// spent asks a node what was spent today, by the calls and of the limit.
+func spent(t *testing.T, p *proof.Process) (calls int, cost float64, day spending) {
+	t.Helper()
+	var report struct {
+		Total struct {
+			Calls int
+			Usage struct{ Cost struct{ Amount float64 } }
+		}
+		Budgets []spending
+	}
+	p.Must("usage/report", map[string]any{"by": "session"}, &report)
+	for _, b := range report.Budgets {
+		if b.Limit == "max_day_cost" {
+			day = b
+		}
+	}
+	return report.Total.Calls, report.Total.Usage.Cost.Amount, day
+}
+
+// TestSpent kills the node of a session in the middle of a model call, again and again. What was spent is never less than what the calls used that ended, and a node
+// that starts counts what the killed ones had reserved in the limit of the day. Then a limit that is smaller than one call has no call start.
+func TestSpent(t *testing.T) {
+	c := begin(t, jettest.Start(t, 3), 3)
+	c.more = "[limits]\nmax_day_cost = 1000\n"
+	c.vendor.ScriptFunc(func(r sim.Request) *sim.Answer {
+		if strings.HasSuffix(lastText(r.Body), "Think.") {
+			a := thinks()
+			return &a
+		}
+		return quick()
+	})
+	nodes := []*node{c.start("a"), c.start("b")}
+	p := nodes[0].door()
+	session := p.NewSession()
+	p.Turn(session, "Hello.")
+	calls, cost, day := spent(t, p)
+	if calls != 1 || cost <= 0 || math.Abs(day.Used-cost) > 1e-9 {
+		t.Fatalf("%d calls cost %v, and the limit has %+v", calls, cost, day)
+	}
+	whole, one := 1, cost
+	for round := range *spentKills {
+		p.Turn(session, fmt.Sprintf("Round %d.", round))
+		whole++
+		p.Say(session, fmt.Sprintf("Round %d. Think.", round))
+		p.Wait("thinking", method("thinking_delta"))
+		p.House = nodes[0].House
+		p.Kill()
+		nodes = []*node{nodes[1], c.start(nodes[0].name)}
+		p = nodes[0].door()
+		attach(t, p, session)
+		now, total, _ := spent(t, p)
+		if now < whole || total < float64(whole)*one*0.5 {
+			t.Errorf("after %d kills %d calls cost %v, and %d had ended", round+1, now, total, whole)
+		}
+		if total < cost {
+			t.Errorf("after %d kills the calls cost %v after %v", round+1, total, cost)
+		}
+		cost = total
+	}
+	p.End()
+	fresh := c.start("c") // a node counts what others spend when it starts
+	p = fresh.door()
+	calls, cost, day = spent(t, p)
+	if day.Used < cost-1e-9 {
+		t.Errorf("the calls cost %v, and the limit has %+v", cost, day)
+	}
+	t.Logf("%d kills: %d calls cost %.4f USD, and %.4f of the limit are used, %d calls had ended", *spentKills, calls, cost, day.Used, whole)
+	p.End()
+	for _, n := range append(nodes, fresh) {
+		n.End()
+	}
+
+	c.more = fmt.Sprintf("[limits]\nmax_day_cost = %v\n", day.Used+one/1000)
+	n := c.start("d")
+	p = n.door()
+	before := len(c.vendor.Requests())
+	turn := p.Say(p.NewSession(), "Too much.")
+	p.Wait("a parked turn", func(u proof.Update) bool { return u.Method == "turn_parked" && u.Turn == turn })
+	if n := len(c.vendor.Requests()); n != before {
+		t.Errorf("%d requests beyond the limit", n-before)
+	}
+	p.House = n.House
+	p.Kill() // a parked turn would move
+}
