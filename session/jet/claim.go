@@ -10,7 +10,8 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Claim makes the caller the holder of a log. The error is an *ElsewhereError if another node is present that has the log open.
+// Claim makes the caller the holder of a log. The error is an *ElsewhereError if another node is present that has the log open, or if it took the
+// session from this node and Times.Fought has not passed.
 func (s sessions) Claim(ctx context.Context, id session.ID) (session.Log, error) {
 	p, place, err := s.place(ctx, id)
 	if err != nil {
@@ -31,7 +32,7 @@ func (s *Store) take(ctx context.Context, p person, place place) (*log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &log{d: s.driver, accounts: s.accounts, ready: s.ready, released: s.released, place: place, epoch: made.log.Epoch, held: made.hold, turn: session.TurnID(made.own.Turn), gate: newGate(), own: made.log, last: made.own, base: made.own}
+	l := &log{d: s.driver, accounts: s.accounts, ready: s.ready, released: s.released, taken: s.taken, since: s.fights.now(), place: place, epoch: made.log.Epoch, held: made.hold, turn: session.TurnID(made.own.Turn), gate: newGate(), own: made.log, last: made.own, base: made.own}
 	l.grown = &growths{api: s.driver.api, stream: s.ckpt(), prefix: fmt.Sprintf("%s.%d", s.growth(p, place.ref.ID), l.epoch), ctx: s.ctx, running: &s.running}
 	s.mu.Lock()
 	before := s.holders[place.ref]

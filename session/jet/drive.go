@@ -41,17 +41,19 @@ type Peers interface {
 type Times struct {
 	GiveUp time.Duration // after which an append without a result ends
 	Later  time.Duration // between two reads that are not to be answered by the same outdated leader
+	Fought time.Duration // until a session is claimed back that another node took soon after it was claimed; it doubles each time; 0: none
 }
 
 // DefaultTimes has those of the cluster.
-var DefaultTimes = Times{GiveUp: 30 * time.Second, Later: 10 * time.Second}
+var DefaultTimes = Times{GiveUp: 30 * time.Second, Later: 10 * time.Second, Fought: 2 * time.Second}
 
 // driver carries out the steps of package lease.
 type driver struct {
 	reader
-	node  lease.Node
-	peers Peers // nil: every other node is gone
-	times Times
+	node   lease.Node
+	peers  Peers // nil: every other node is gone
+	times  Times
+	fights *fights
 }
 
 // tries is what an append or a claim has in common: a try has a number, and there is an end.
@@ -211,12 +213,12 @@ func (d driver) claim(ctx context.Context, p place) (made claimed, err error) {
 			if there && (f.exists() || f.Deleted) {
 				head = f.lease(f.seq)
 			}
-			step = c.Last(head, d.present(f.Node))
+			step = c.Last(head, d.present(f.Node) || d.fights.waits(p.ref))
 		case lease.ReadLater:
 			d.wait(ctx)
 			step = lease.Read
 		case lease.Elsewhere:
-			if !d.peers.NotMine(ctx, newest.Node, p.ref, newest.Epoch) {
+			if d.peers == nil || !d.peers.NotMine(ctx, newest.Node, p.ref, newest.Epoch) {
 				return made, &ElsewhereError{newest.Node}
 			}
 			step = c.NotMine(newest.Epoch)

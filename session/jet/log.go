@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/lease"
@@ -18,6 +19,8 @@ type log struct {
 	accounts *accounts
 	ready    func(context.Context) error // why nothing can be done
 	released func(*log)                  // says that the log is not open any more
+	taken    func(*log)                  // says that another holder has claimed the session
+	since    time.Time                   // when it was claimed
 
 	place place
 	epoch uint64
@@ -176,7 +179,10 @@ func (l *log) failed(err error) {
 	switch {
 	case errors.Is(err, session.ErrNotFound):
 		l.fence(notFound(l.place.ref))
-	case errors.Is(err, session.ErrFenced), errors.Is(err, ErrUnknown), errors.Is(err, ErrLost):
+	case errors.Is(err, session.ErrFenced):
+		l.taken(l)
+		l.fence(fmt.Errorf("session %s: %w", l.place.ref, session.ErrFenced))
+	case errors.Is(err, ErrUnknown), errors.Is(err, ErrLost):
 		l.fence(fmt.Errorf("session %s: %w", l.place.ref, session.ErrFenced))
 	}
 }

@@ -95,7 +95,7 @@ func Open(ctx context.Context, link Link, opt Options) (*Store, error) {
 func newStore(a api, n names, opt Options) *Store {
 	b := &budgets{api: a, names: n, done: make(map[string]uint64)}
 	s := &Store{
-		driver:   driver{reader{a, newCache(), nearSpan}, opt.Node, opt.Peers, opt.Times},
+		driver:   driver{reader{a, newCache(), nearSpan}, opt.Node, opt.Peers, opt.Times, newFights(opt.Times.Fought)},
 		names:    n,
 		people:   &people{api: a, names: n, known: make(map[session.Owner]person)},
 		values:   &values{api: a, names: n, owners: make(map[person]*family)},
@@ -253,6 +253,16 @@ func (s *Store) find(ctx context.Context, owner session.Owner) (person, bool, er
 		return person{}, false, err
 	}
 	return s.people.find(ctx, owner)
+}
+
+// taken takes note that another node has claimed the session of a log. If this node has done so itself, there is a newer holder.
+func (s *Store) taken(l *log) {
+	s.mu.Lock()
+	newest := s.holders[l.place.ref] == l
+	s.mu.Unlock()
+	if newest {
+		s.fights.lost(l.place.ref, l.since)
+	}
 }
 
 // released takes note that a log is not open any more.
