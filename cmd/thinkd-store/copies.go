@@ -98,7 +98,7 @@ func runCopy(ctx context.Context, args []string, logTo io.Writer) error {
 		return err
 	}
 	defer closeAll()
-	f := archive.Follower{Link: conns, Prefix: *prefix, Dir: c.dir, Log: log}
+	f := archive.Follower{Link: conns, Prefix: *prefix, Dir: c.dir, Log: log, Asked: conns}
 	log.Info("The second copy is kept", "dir", c.dir, "servers", c.servers)
 	return f.Run(ctx)
 }

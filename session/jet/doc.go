@@ -22,6 +22,6 @@
 // Reads ask the leader of a stream. A leader that has lost its office may answer for some seconds, and so may show an old state: only what
 // follows a claim is certain.
 //
-// Files depend in one direction: link, api, name, head, body, cache, chain, fought, drive, then values, made, budgets, account, growth, open, log,
-// claim, ledger, sessions, delete, marks, tables.
+// Files depend in one direction: link, api, name, head, body, cache, chain, fought, copied, drive, then values, made, budgets, account, growth, open,
+// log, claim, ledger, sessions, delete, marks, tables. Package archive uses follow, stream and copies.
 package jet

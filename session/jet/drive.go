@@ -54,6 +54,7 @@ type driver struct {
 	peers  Peers // nil: every other node is gone
 	times  Times
 	fights *fights
+	copies string // the subject at which the second copy answers
 }
 
 // tries is what an append or a claim has in common: a try has a number, and there is an end.
@@ -234,8 +235,10 @@ func (d driver) claim(ctx context.Context, p place) (made claimed, err error) {
 				return made, err
 			}
 			step = c.Answer(answer, seq)
-		case lease.Compare: // there is no second copy
-			step = c.Copied(lease.Head{}, lease.Head{})
+		case lease.Compare:
+			if step, err = d.compare(ctx, &c, p); err != nil {
+				return made, err
+			}
 		case lease.Done:
 			made.log, made.hold = c.Log(), c.Hold()
 			made.own.seq, made.own.body = made.log.Tail, data
@@ -251,6 +254,36 @@ func (d driver) claim(ctx context.Context, p place) (made claimed, err error) {
 		}
 		if step < lease.Done && step != lease.Elsewhere && t.over(ctx, d.times) {
 			return made, d.gaveUp(ctx, p.ref)
+		}
+	}
+}
+
+// compare carries out lease.Compare. The message of the copy may be newer than the claim, if another node has claimed the session since: it
+// must be in the log all the same. A leader that is outdated does not have it, so a difference is looked at again later.
+func (d driver) compare(ctx context.Context, c *lease.Claim, p place) (lease.Step, error) {
+	for again := false; ; again = true {
+		there := d.copied(ctx, d.copies, p.subject)
+		if there.Seq == 0 {
+			return c.Copied(lease.Head{}, lease.Head{}), nil
+		}
+		var here lease.Head
+		m, ok, err := d.read(ctx, p.stream, get{Seq: there.Seq})
+		if err != nil {
+			return 0, err
+		}
+		if ok && m.subject == p.subject {
+			f, err := p.parse(m)
+			if err != nil {
+				return 0, err
+			}
+			here = f.lease(f.seq)
+		}
+		step := c.Copied(there, here)
+		if step == lease.Done || again {
+			return step, nil
+		}
+		if d.wait(ctx); ctx.Err() != nil {
+			return 0, d.gaveUp(ctx, p.ref)
 		}
 	}
 }

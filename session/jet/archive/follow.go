@@ -37,6 +37,9 @@ type Follower struct {
 	Prefix string // of the store
 	Dir    string
 	Log    *slog.Logger
+	Asked  jet.Conns // on which nodes ask what the copy has; nil: nobody is answered
+
+	has jet.Copied
 
 	// What follows is set by tests.
 	size  int
@@ -55,6 +58,10 @@ func (f *Follower) Run(ctx context.Context) error {
 		return err
 	}
 	names := append(streams.Logs(), streams.State(), streams.Made(), streams.Tables())
+	stop, err := f.has.Serve(f.Asked, f.Prefix)
+	if err != nil {
+		return err
+	}
 	errs := make([]error, len(names))
 	var running sync.WaitGroup
 	for i, name := range names {
@@ -65,7 +72,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		})
 	}
 	running.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, stop())...)
 }
 
 // tail is the copy of one stream, at its end.
@@ -139,6 +146,9 @@ func (t *tail) open() (err error) {
 		if len(messages) > 0 {
 			t.newest = messages[len(messages)-1]
 		}
+		if err := t.remember(messages); err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
 	}
 	return t.next(first)
 }
@@ -178,7 +188,8 @@ func (t *tail) step(ctx context.Context, try int) (full bool, err error) {
 	return len(list) > 0, err
 }
 
-// check reports a message that does not follow the one before in its log. It is copied all the same: it is what is there.
+// check reports a message that does not follow the one before in its log. It is copied all the same: it is what is there. Nodes still get the
+// message before, because the store may have lost it.
 func (t *tail) check(ctx context.Context, m jet.Message) error {
 	if t.chain == nil {
 		return nil
@@ -188,7 +199,23 @@ func (t *tail) check(ctx context.Context, m jet.Message) error {
 		t.Log.Error("The chain of a log is broken", "stream", t.stream, "error", err)
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return t.has.Add(m)
+}
+
+// remember has nodes learn what is in the last segment: it is what the servers would lose first.
+func (t *tail) remember(list []jet.Message) error {
+	if t.chain == nil {
+		return nil
+	}
+	for _, m := range list {
+		if err := t.has.Add(m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flush writes a segment, unless there is nothing for it.
