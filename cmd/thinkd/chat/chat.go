@@ -179,6 +179,10 @@ func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error
 	var input <-chan string = typed
 	for !f.over && f.err == nil {
 		f.write()
+		var pause <-chan time.Time // nil: there is nothing to wait for
+		if !f.again.IsZero() {
+			pause = time.After(f.again.Sub(f.now()))
+		}
 		if f.eof && f.idle() && !f.leaving {
 			f.quit()
 			continue
@@ -190,6 +194,8 @@ func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error
 			} else {
 				f.notified(m.update)
 			}
+		case <-pause:
+			f.followAgain()
 		case text, ok := <-f.when(input):
 			if !ok {
 				f.eof, input = true, nil

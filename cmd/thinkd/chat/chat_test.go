@@ -325,6 +325,42 @@ func TestPicker(t *testing.T) {
 	}
 }
 
+// A session that a cluster cannot serve for a while is followed again, as often as it is refused with a time.
+func TestFollowAgain(t *testing.T) {
+	d, clock := &recorded{}, time.Unix(1000, 0)
+	k := newTalk(func() time.Time { return clock }, nil)
+	k.connected(d)
+	k.id, k.seq = "s", 7
+	refused := &conn.Error{Code: conn.CodeClosing, Message: "this node is cut off from the store servers", Data: map[string]any{"kind": "cut_off", "retry_after_ms": 1000.0}}
+	k.notified(update{Method: "stale", Session: "s"})
+	for range 3 {
+		k.answered(door.Answer{ID: d.sent, Error: refused})
+		before := d.sent
+		if k.followAgain(); d.sent != before {
+			t.Error("the session is followed again at once")
+		}
+		clock = clock.Add(time.Second)
+		if k.followAgain(); d.sent != before+1 || !strings.HasPrefix(d.asked[before], `session/attach {"after_seq":7,`) {
+			t.Fatalf("after a second: %q", d.asked)
+		}
+	}
+	k.answered(door.Answer{ID: d.sent, Result: json.RawMessage(`{"session":{"session_id":"s","status":"idle"},"seq":9,"updates":[]}`)})
+	asked := d.sent
+	clock = clock.Add(time.Hour)
+	if k.followAgain(); d.sent != asked || !k.again.IsZero() || k.failed {
+		t.Errorf("followed, and then: %q", d.asked[asked:])
+	}
+	notes := 0
+	for _, it := range k.items {
+		if strings.Contains(it.text(), "trying again") {
+			notes++
+		}
+	}
+	if notes != 1 {
+		t.Errorf("%d notes", notes)
+	}
+}
+
 // recorded is a daemon that takes requests and says nothing.
 type recorded struct {
 	asked []string

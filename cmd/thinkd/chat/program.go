@@ -81,6 +81,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			s.terminal.hold()
 		}
 	case second:
+		s.followAgain()
 		cmd = tick()
 	case tea.KeyPressMsg:
 		cmd = s.press(msg)

@@ -39,6 +39,7 @@ type talk struct {
 	leaving    bool                                       // the person wants to go
 	over       bool                                       // and can
 	broken     error                                      // the connection cannot be written to
+	again      time.Time                                  // when the session is followed again, which cannot be served now; zero: it is followed
 }
 
 func newTalk(now func() time.Time, begin map[string]any) *talk {
@@ -47,7 +48,7 @@ func newTalk(now func() time.Time, begin map[string]any) *talk {
 
 // connected sets the connection. Requests on an earlier one get no response. An open session is attached again.
 func (t *talk) connected(d Daemon) {
-	t.daemon, t.broken, t.answers, t.changing = d, nil, make(map[int]func(door.Answer)), 0
+	t.daemon, t.broken, t.answers, t.changing, t.again = d, nil, make(map[int]func(door.Answer)), 0, time.Time{}
 	if t.aside != nil && t.aside.request != 0 {
 		t.aside.fail("the connection was lost; ask again")
 	}
@@ -255,9 +256,12 @@ func (t *talk) followThen(id string, after uint64, then func()) {
 	}
 	send := t.change
 	if id == t.id {
-		send = func(method string, params any, then func(json.RawMessage) error) { t.ask(method, params, then) }
+		send = func(method string, params any, then func(json.RawMessage) error) {
+			t.send(method, params, func(a door.Answer) { t.followed(id, a, then) })
+		}
 	}
 	send("session/attach", params, result(func(a attached) {
+		t.again = time.Time{}
 		switch {
 		case id == t.id && a.Updates == nil: // discard what is known of the open turn
 			t.conversation = newConversation()
@@ -279,6 +283,44 @@ func (t *talk) followThen(id string, after uint64, then func()) {
 			t.offerToContinue()
 		}
 	}))
+}
+
+// followed takes the answer to attach of the session that is open. A node of a cluster may be unable to serve it for a while, and says when to try again.
+func (t *talk) followed(id string, a door.Answer, then func(json.RawMessage) error) {
+	pause, later := retryAfter(a.Error)
+	if !later || id != t.id {
+		t.take(a, then)
+		return
+	}
+	if t.again.IsZero() {
+		t.note("the session cannot be shown now (%s); trying again", line(a.Error.Message, 80))
+	}
+	t.again = t.now().Add(pause)
+}
+
+// followAgain follows the session, if it is time. Its owner calls it at least once a second while again is set.
+func (t *talk) followAgain() {
+	if t.again.IsZero() || t.now().Before(t.again) {
+		return
+	}
+	t.again = t.now().Add(answerTime) // the next answer sets it, or the session is followed
+	t.follow(t.id, t.seq)
+}
+
+// Bounds of the pause before a session is followed again. answerTime is how long an answer may take: a node may wait for the move of a session.
+const (
+	minPause   = 100 * time.Millisecond
+	maxPause   = 10 * time.Second
+	answerTime = 30 * time.Second
+)
+
+// retryAfter is when a request that was refused can be repeated.
+func retryAfter(e *conn.Error) (pause time.Duration, ok bool) {
+	if e == nil || e.Code != conn.CodeClosing {
+		return 0, false
+	}
+	ms, ok := e.Data["retry_after_ms"].(float64)
+	return min(max(time.Duration(ms)*time.Millisecond, minPause), maxPause), ok
 }
 
 // sharedBy says what a guest may do with a session.
