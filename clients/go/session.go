@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Follow says how a client follows a session.
@@ -34,6 +35,7 @@ type Session struct {
 	mu        sync.Mutex
 	last      int64 // seq of the last event
 	resuming  bool
+	later     *time.Timer // of the next try to resume; nil: there is none. end stops it
 	ended     bool
 	listeners []*listener
 	handled   map[string]bool // calls and questions
@@ -145,10 +147,15 @@ func (s *Session) Cancel(ctx context.Context) (bool, error) {
 	return r.Cancelled, err
 }
 
-// resume attaches after the last event, on a new connection or after stale.
+// resume attaches after the last event, on a new connection or after stale. A node of a cluster may be unable to serve the session for a while:
+// then it is asked again after the time that it names.
 func (s *Session) resume() {
 	s.mu.Lock()
-	if s.resuming {
+	if s.later != nil {
+		s.later.Stop()
+		s.later = nil
+	}
+	if s.resuming || s.ended {
 		s.mu.Unlock()
 		return
 	}
@@ -169,9 +176,16 @@ func (s *Session) resumed(answer json.RawMessage, err error) {
 	if err == nil {
 		err = errors.Join(json.Unmarshal(answer, &state), json.Unmarshal(answer, &missed))
 	}
+	pause, later := retryAfter(err)
 	s.mu.Lock()
 	s.resuming = false
+	if later && !s.ended {
+		s.later = time.AfterFunc(pause, s.resume)
+	}
 	s.mu.Unlock()
+	if later {
+		return
+	}
 	if err != nil { // the session was deleted, or the client closed
 		s.client.mu.Lock()
 		delete(s.client.sessions, s.ID)
@@ -193,6 +207,31 @@ func (s *Session) resumed(answer json.RawMessage, err error) {
 		s.tell(&Snapshot{state})
 	}
 }
+
+// Bounds of the pause before a session is asked for again.
+const (
+	shortestPause = 100 * time.Millisecond
+	longestPause  = 10 * time.Second
+)
+
+// retryAfter is the time after which a refused request can be sent again.
+func retryAfter(err error) (pause time.Duration, ok bool) {
+	var refused *RPCError
+	if !errors.As(err, &refused) || refused.Code != closing {
+		return 0, false
+	}
+	var data struct {
+		RetryAfter *int64 `json:"retry_after_ms"`
+	}
+	if json.Unmarshal(refused.Data, &data) != nil || data.RetryAfter == nil {
+		return 0, false
+	}
+	ms := min(max(*data.RetryAfter, shortestPause.Milliseconds()), longestPause.Milliseconds())
+	return time.Duration(ms) * time.Millisecond, true
+}
+
+// closing is the code of what can be tried again, see protocol.md.
+const closing = 1006
 
 // receive takes an event, unless it is known or of a newer daemon.
 func (s *Session) receive(method string, params json.RawMessage) {
@@ -234,6 +273,9 @@ func (s *Session) end() {
 	s.mu.Lock()
 	listeners := s.listeners
 	s.listeners, s.ended = nil, true
+	if s.later != nil {
+		s.later.Stop()
+	}
 	s.mu.Unlock()
 	for _, l := range listeners {
 		l.take(nil)

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .client import Client
     from .tools import Approve, Tools
 
+_CLOSING = 1006  # the code of what can be tried again, see protocol.md
+_SHORTEST_PAUSE = 0.1  # seconds, before the session is asked for again
+_LONGEST_PAUSE = 10.0
+
 
 @dataclass
 class Snapshot:
@@ -38,6 +42,7 @@ class Session:
         self._approve = approve
         self._started: set[str] = set()  # calls and questions that are handled
         self._resuming = False
+        self._later: asyncio.TimerHandle | None = None  # of the next try to resume
         self._listeners: list[Callable[[Update | None], None]] = []
 
     def listen(self, listener: Callable[[Update | None], None]) -> Callable[[], None]:
@@ -81,7 +86,13 @@ class Session:
         self._serve_open(self.snapshot)
 
     def _resume(self) -> None:
-        """Attaches after the last update, on a new connection or after stale."""
+        """Attaches after the last update, on a new connection or after stale.
+
+        A node of a cluster may be unable to serve the session for a while: then it is asked again after the time that it names.
+        """
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
         if self._resuming:
             return
         self._resuming = True
@@ -89,6 +100,11 @@ class Session:
 
     def _resumed(self, error: Exception | None, state: Any) -> None:
         self._resuming = False
+        pause = error.data.get("retry_after_ms") if isinstance(error, RpcError) and error.code == _CLOSING else None
+        if pause is not None:
+            seconds = min(max(pause / 1000, _SHORTEST_PAUSE), _LONGEST_PAUSE)
+            self._later = asyncio.get_running_loop().call_later(seconds, self._resume)
+            return
         if error is not None:
             if isinstance(error, RpcError):  # the session was deleted
                 self.client._sessions.pop(self.id, None)
@@ -166,6 +182,8 @@ class Session:
             listener(update)
 
     def _end(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
         self._tell(None)
         self._listeners.clear()
 

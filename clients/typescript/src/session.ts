@@ -1,5 +1,6 @@
 import type { AskDelta, Client } from "./client.js";
 import { Turn } from "./turn.js";
+import { RpcError } from "./errors.js";
 import { Host, type Hosting } from "./host.js";
 import type { Methods } from "./types.js";
 import type { Update } from "./update.js";
@@ -22,12 +23,17 @@ type Resumption = Omit<Methods["turn/resume"]["params"], "session_id" | "turn_id
 type Quoted = Omit<Methods["session/quote"]["params"], "session_id">;
 type Addition = Omit<Methods["session/append"]["params"], "session_id">;
 
+const closing = 1006; // the code of what can be tried again, see protocol.md
+const shortestPause = 100; // ms, before the session is asked for again
+const longestPause = 10_000;
+
 /** A Session follows one conversation. {@link Client.newSession} and {@link Client.attach} create it. */
 export class Session {
 	private readonly listeners = new Set<(update: SessionUpdate) => void>();
 	private readonly endings = new Set<() => void>();
 	private readonly host: Host;
 	private resuming = false;
+	private later: ReturnType<typeof setTimeout> | undefined; // of the next try to resume
 	/** The state at the time of attach; undefined for a new session. */
 	snapshot: Methods["session/attach"]["result"] | undefined;
 
@@ -117,6 +123,7 @@ export class Session {
 
 	/** @internal Called when the client ends. */
 	ended(): void {
+		clearTimeout(this.later);
 		for (const end of [...this.endings]) end();
 		this.listeners.clear();
 	}
@@ -139,12 +146,21 @@ export class Session {
 		});
 	}
 
-	/** @internal Resumes after the last update, on a new connection or after `stale`. */
+	/**
+	 * @internal Resumes after the last update, on a new connection or after `stale`. A node of a cluster may be unable to serve the session
+	 * for a while: then it is asked again after the time that it names.
+	 */
 	resume(): void {
 		if (this.resuming || this.seq === undefined) return;
 		this.resuming = true;
+		clearTimeout(this.later);
 		this.client.request("session/attach", { session_id: this.id, after_seq: this.seq }, (error, answer) => {
 			this.resuming = false;
+			const pause = error instanceof RpcError && error.code === closing ? error.data?.retry_after_ms : undefined;
+			if (pause !== undefined) {
+				this.later = setTimeout(() => this.resume(), Math.min(Math.max(pause, shortestPause), longestPause));
+				return;
+			}
 			if (error) {
 				this.client.forget(this); // it was deleted
 				this.ended();
