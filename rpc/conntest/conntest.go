@@ -124,11 +124,18 @@ func (p *Peer) Send(lines ...string) {
 // Receive is the next message.
 func (p *Peer) Receive() string {
 	p.t.Helper()
-	var message json.RawMessage
-	if err := p.in.Decode(&message); err != nil {
+	message, err := p.Next()
+	if err != nil {
 		p.t.Fatalf("receive: %v", err)
 	}
-	return string(message)
+	return message
+}
+
+// Next is the next message, or how the connection ended: io.EOF, or io.ErrUnexpectedEOF within a message.
+func (p *Peer) Next() (string, error) {
+	var message json.RawMessage
+	err := p.in.Decode(&message)
+	return string(message), err
 }
 
 // Expect fails the test unless the next message is want.
