@@ -79,6 +79,7 @@ func TestResumeLater(t *testing.T) {
 		began := time.Now()
 		stale()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		var after []time.Duration
 		for _, at := range s.asked[1:] {
 			after = append(after, at.Sub(began))
@@ -92,6 +93,7 @@ func TestResumeLater(t *testing.T) {
 		time.Sleep(10*time.Second - time.Nanosecond) // the longest pause
 		c.Close()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if len(s.asked) != before {
 			t.Errorf("%d more requests after Close", len(s.asked)-before)
 		}
