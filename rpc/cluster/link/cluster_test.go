@@ -242,7 +242,7 @@ func (v view) Present(n link.Node) bool {
 }
 
 // patience is how long a client waits for a message that does not come.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // viewer is a client of a node.
 type viewer struct {
