@@ -70,7 +70,7 @@ func (l *link) run(host context.Context, group *sync.WaitGroup) {
 	defer close(l.gone)
 	defer l.stop()
 	log := l.config.Log.With("server", l.config.Server.Name)
-	way, program, release, err := l.config.transport()
+	way, program, release, err := l.config.transport(l.progressed)
 	if err != nil {
 		l.err = fmt.Errorf("cannot start the program: %w", err)
 		log.Warn("an mcp server did not start", "err", err)

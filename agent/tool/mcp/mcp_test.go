@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -59,6 +59,16 @@ func serveStdio() {
 			os.Exit(3)
 			return nil, nil, nil
 		})
+	if os.Getenv("THINKD_TEST_STEPS") != "" {
+		mcp.AddTool(server, &mcp.Tool{Name: "steps"},
+			func(ctx context.Context, r *mcp.CallToolRequest, _ in) (*mcp.CallToolResult, any, error) {
+				var err error
+				for i := range steps {
+					err = errors.Join(err, r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1)}))
+				}
+				return &mcp.CallToolResult{}, nil, err
+			})
+	}
 	if os.Getenv("THINKD_TEST_RESOURCES") != "" {
 		addResources(server)
 	}
@@ -85,6 +95,25 @@ func serveStdio() {
 		})
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// steps is how much progress the test's own server reports right before a result.
+const steps = 20
+
+// The progress of a call is reported before its result, also if the server sends both at once.
+func TestProgressBeforeResult(t *testing.T) {
+	h, _ := open(t, toolhost.Server{Name: "own", Command: []string{os.Args[0]}, Env: map[string]string{"THINKD_TEST_SERVER": "1", "THINKD_TEST_STEPS": "1"}})
+	var want strings.Builder
+	for i := range steps {
+		fmt.Fprintln(&want, i+1)
+	}
+	for range 20 {
+		var progress strings.Builder
+		r := h.Run(t.Context(), provider.ToolCall{ID: "c1", Name: "own__steps", Input: json.RawMessage(`{"text":""}`)}, func(chunk string) { progress.WriteString(chunk) })
+		if r.Failed || progress.String() != want.String() {
+			t.Fatalf("progress %q, result %q", progress.String(), words(r))
+		}
 	}
 }
 
@@ -303,18 +332,23 @@ func everything(t *testing.T, h *Host) {
 		t.Errorf("an unknown resource: %q", said)
 	}
 
-	var progress strings.Builder
 	long := provider.ToolCall{ID: "c1", Name: "every__trigger-long-running-operation", Input: json.RawMessage(`{"duration":0.4,"steps":4}`)}
-	r := h.Run(t.Context(), long, func(chunk string) { progress.WriteString(chunk) })
-	if r.Failed || !strings.Contains(progress.String(), "1/4\n2/4\n") {
-		t.Errorf("progress %q, result %q", progress.String(), words(r))
+	if r := h.Run(t.Context(), long, func(string) {}); r.Failed {
+		t.Errorf("a long call: %q", words(r))
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	long.Input = json.RawMessage(`{"duration":6000,"steps":60000}`)
-	begun := time.Now()
-	h.Run(ctx, long, func(string) { cancel() })
-	t.Logf("a call of 6,000 s was taken back after %v", time.Since(begun).Round(time.Millisecond))
+	var progress strings.Builder
+	h.Run(ctx, long, func(chunk string) {
+		if progress.WriteString(chunk); strings.Count(progress.String(), "\n") >= 2 {
+			cancel()
+		}
+	})
+	if !strings.HasPrefix(progress.String(), "1/60000\n2/60000\n") {
+		t.Errorf("progress %q", progress.String())
+	}
 	if said, failed := run(t, h, "every__echo", `{"message":"on"}`); failed || said != "Echo: on" {
 		t.Errorf("after a call that was taken back: %q", said)
 	}

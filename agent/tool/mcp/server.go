@@ -2,12 +2,15 @@ package mcp
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"os/exec"
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/thinkd/thinkd/agent/tool/mcphttp"
@@ -36,8 +39,9 @@ const (
 	endTime   = time.Second      // until a program exits after the end of its input; then it is killed
 )
 
-// transport returns the way to the server, and the program if it is one. The caller must call release after the end.
-func (c Config) transport() (way mcp.Transport, program *exec.Cmd, release func() error, err error) {
+// transport returns the way to the server, and the program if it is one. The caller must call release after the end. progressed may be called for the
+// progress of calls as it arrives; it must not block.
+func (c Config) transport(progressed func(*mcp.ProgressNotificationParams)) (way mcp.Transport, program *exec.Cmd, release func() error, err error) {
 	s := c.Server
 	if s.URL != "" {
 		next := c.Client
@@ -59,7 +63,45 @@ func (c Config) transport() (way mcp.Transport, program *exec.Cmd, release func(
 	cmd.Dir, cmd.Env = s.CWD, process.Environ(c.PassEnv, s.Env)
 	cmd.Stderr = &lines{report: func(line string) { c.Log.Info("mcp server", "server", s.Name, "stderr", line) }}
 	release, err = c.Supervisor.Wrap(cmd)
-	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}, cmd, release, err
+	return inOrder{&mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}, progressed}, cmd, release, err
+}
+
+// inOrder reports the progress of calls while it reads. The library hands notifications to a goroutine of its own, but a result to its call at once. So the
+// result of a call would overtake progress that came before it, which then is of no call any more. A connection over HTTP cannot be wrapped like
+// this: the library calls methods of it that it does not export. There the last progress of a call can still be lost.
+type inOrder struct {
+	mcp.Transport
+	progressed func(*mcp.ProgressNotificationParams)
+}
+
+// Connect implements [mcp.Transport].
+func (t inOrder) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := t.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return orderedConn{c, t.progressed}, nil
+}
+
+type orderedConn struct {
+	mcp.Connection
+	progressed func(*mcp.ProgressNotificationParams)
+}
+
+// Read implements [mcp.Connection]. What it cannot decode is for the library, which refuses it.
+func (c orderedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		m, err := c.Connection.Read(ctx)
+		r, ok := m.(*jsonrpc.Request)
+		if err != nil || !ok || r.IsCall() || r.Method != "notifications/progress" {
+			return m, err
+		}
+		var p mcp.ProgressNotificationParams
+		if json.Unmarshal(r.Params, &p) != nil {
+			return m, nil
+		}
+		c.progressed(&p)
+	}
 }
 
 // headers adds the operator's headers to each request.
