@@ -52,6 +52,36 @@ func begin(t *testing.T, servers urls, n int) *cluster {
 	return c
 }
 
+// behind is the cluster for nodes whose connections are to be cut: a proxy is in front of each server.
+func (c *cluster) behind(servers interface{ Address(i int) string }) (other *cluster, proxies []*jettest.Proxy) {
+	c.t.Helper()
+	copied := *c
+	copied.urls = nil
+	for i := range c.urls {
+		p := jettest.NewProxy(c.t, servers.Address(i))
+		proxies, copied.urls = append(proxies, p), append(copied.urls, p.URL())
+	}
+	return &copied, proxies
+}
+
+// thinksAt has the model think for long at prompts that end with a word, and answer all others at once.
+func (c *cluster) thinksAt(word string) {
+	c.vendor.ScriptFunc(func(r sim.Request) *sim.Answer {
+		if strings.HasSuffix(lastText(r.Body), word) {
+			a := thinks()
+			return &a
+		}
+		return quick()
+	})
+}
+
+// ends ends doors and nodes, in this order.
+func ends(all ...interface{ End() }) {
+	for _, one := range all {
+		one.End()
+	}
+}
+
 // start runs a node, and waits until it serves.
 func (c *cluster) start(name string) *node {
 	c.t.Helper()
@@ -406,11 +436,7 @@ func TestStopped(t *testing.T) {
 		t.Errorf("%d messages, and %d before the old owner went on, %v", len(after), len(before), err)
 	}
 	c.onceEach(t, "First.")
-	for _, p := range []*proof.Process{at, bt} {
-		p.End()
-	}
-	a.End()
-	b.End()
+	ends(at, bt, a, b)
 }
 
 // TestAllKilled kills all nodes, with an open turn each, and starts a new one. It closes the turns, although nobody asks for the sessions.
@@ -463,12 +489,7 @@ func TestCutOff(t *testing.T) {
 	servers := jettest.Start(t, 3)
 	c := begin(t, servers, 3)
 	c.vendor.Script(thinks())
-	behind := *c
-	var proxies []*jettest.Proxy
-	for i := range behind.urls {
-		proxies = append(proxies, jettest.NewProxy(t, servers.Address(i)))
-	}
-	behind.urls = []string{proxies[0].URL(), proxies[1].URL(), proxies[2].URL()}
+	behind, proxies := c.behind(servers)
 	a, b := behind.start("a"), c.start("b")
 	at, bt := a.door(), b.door()
 	session := at.NewSession()

@@ -241,6 +241,17 @@ func pause(rng *rand.Rand, least, most time.Duration, over <-chan struct{}) {
 	}
 }
 
+// cuts are what can happen to the connections of a node.
+var cuts = []struct {
+	name        string
+	begin, end  func(*jettest.Proxy)
+	least, most time.Duration
+}{
+	{"connections cut", (*jettest.Proxy).Refuse, (*jettest.Proxy).Accept, time.Second, 10 * time.Second},
+	{"connections silent", (*jettest.Proxy).Swallow, (*jettest.Proxy).Cut, time.Second, 10 * time.Second},
+	{"answers lost", (*jettest.Proxy).LoseAnswers, (*jettest.Proxy).Cut, 100 * time.Millisecond, 3 * time.Second},
+}
+
 // breakNodes breaks one node after another, or its connections to servers.
 func (l *load) breakNodes(rng *rand.Rand, over <-chan struct{}) {
 	for {
@@ -267,32 +278,15 @@ func (l *load) breakNodes(rng *rand.Rand, over <-chan struct{}) {
 			if err := s.node.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
 				l.t.Error(err)
 			}
-		case 2:
-			l.note(fmt.Sprint("connections cut: ", len(some)))
+		default:
+			f := cuts[rng.IntN(len(cuts))]
+			l.note(fmt.Sprint(f.name, ": ", len(some)))
 			for _, i := range some {
-				s.proxies[i].Refuse()
+				f.begin(s.proxies[i])
 			}
-			pause(rng, time.Second, 10*time.Second, nil)
+			pause(rng, f.least, f.most, nil)
 			for _, i := range some {
-				s.proxies[i].Accept()
-			}
-		case 3:
-			l.note(fmt.Sprint("connections silent: ", len(some)))
-			for _, i := range some {
-				s.proxies[i].Swallow()
-			}
-			pause(rng, time.Second, 10*time.Second, nil)
-			for _, i := range some {
-				s.proxies[i].Cut()
-			}
-		case 4:
-			l.note(fmt.Sprint("answers lost: ", len(some)))
-			for _, i := range some {
-				s.proxies[i].LoseAnswers()
-			}
-			pause(rng, 100*time.Millisecond, 3*time.Second, nil)
-			for _, i := range some {
-				s.proxies[i].Cut()
+				f.end(s.proxies[i])
 			}
 		}
 	}

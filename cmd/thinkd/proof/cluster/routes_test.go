@@ -70,11 +70,7 @@ func TestOneRouteCut(t *testing.T) {
 		n.steady()
 	}
 	servers.Join(0, 2)
-	for _, p := range []*proof.Process{at, bt} {
-		p.End()
-	}
-	a.End()
-	b.End()
+	ends(at, bt, a, b)
 }
 
 // TestLeaderApart cuts the leading server from both others. The nodes reach all three. Turns go on at a new leader, no node is cut off, and no session
@@ -118,12 +114,7 @@ func TestBlackHole(t *testing.T) {
 	servers := jettest.Start(t, 3)
 	c := begin(t, servers, 3)
 	c.vendor.Script(thinks())
-	behind := *c
-	var proxies []*jettest.Proxy
-	for i := range behind.urls {
-		proxies = append(proxies, jettest.NewProxy(t, servers.Address(i)))
-	}
-	behind.urls = []string{proxies[0].URL(), proxies[1].URL(), proxies[2].URL()}
+	behind, proxies := c.behind(servers)
 	a, b := behind.start("a"), c.start("b")
 	at, bt := a.door(), b.door()
 	session := at.NewSession()
@@ -154,11 +145,7 @@ func TestBlackHole(t *testing.T) {
 		}
 	}
 	c.onceEach(t, "First.", "Second.")
-	for _, p := range []*proof.Process{at, bt} {
-		p.End()
-	}
-	a.End()
-	b.End()
+	ends(at, bt, a, b)
 }
 
 // TestLostMark loses the mark of a session's first turn on the way to each server. The turn runs only when the mark is stored, and is closed when
@@ -167,13 +154,7 @@ func TestLostMark(t *testing.T) {
 	servers := jettest.Start(t, 3)
 	c := begin(t, servers, 3)
 	c.vendor.Script(thinks())
-	behind := *c
-	var proxies []*jettest.Proxy
-	behind.urls = nil
-	for i := range 3 {
-		proxies = append(proxies, jettest.NewProxy(t, servers.Address(i)))
-		behind.urls = append(behind.urls, proxies[i].URL())
-	}
+	behind, proxies := c.behind(servers)
 	a := behind.start("a")
 	at := a.door()
 	session := at.NewSession()

@@ -6,11 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
-	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/session/jet/jettest"
 )
 
@@ -46,13 +44,7 @@ func spent(t *testing.T, p *proof.Process) (calls int, cost float64, day spendin
 func TestSpent(t *testing.T) {
 	c := begin(t, jettest.Start(t, 3), 3)
 	c.more = "[limits]\nmax_day_cost = 1000\n"
-	c.vendor.ScriptFunc(func(r sim.Request) *sim.Answer {
-		if strings.HasSuffix(lastText(r.Body), "Think.") {
-			a := thinks()
-			return &a
-		}
-		return quick()
-	})
+	c.thinksAt("Think.")
 	nodes := []*node{c.start("a"), c.start("b")}
 	p := nodes[0].door()
 	session := p.NewSession()

@@ -196,11 +196,7 @@ func TestStoreServers(t *testing.T) {
 		t.Fatalf("the history is %+v, %v", history, err)
 	}
 	t.Logf("the turn ends %v after the kill by %s %q, its message is %q with %d bytes", time.Since(down), end.Method, end.Stop, history[1].Incomplete, len(history[1].Content[0].Text))
-	for _, p := range []*proof.Process{at, bt} {
-		p.End()
-	}
-	a.End()
-	b.End()
+	ends(at, bt, a, b)
 }
 
 // TestRestartInBlock restarts all store servers while a block is open, and kills its node later. The next node has the text of the block but for the last

@@ -187,13 +187,7 @@ func (c *cluster) rest(t *testing.T, p *proof.Process, session string) {
 func TestDrainUnloaded(t *testing.T) {
 	c := begin(t, jettest.Start(t, 3), 3)
 	c.more = "[limits]\nmax_loaded_bytes = \"1MiB\"\n"
-	c.vendor.ScriptFunc(func(r sim.Request) *sim.Answer {
-		if strings.Contains(string(r.Body), "Hold.") {
-			a := thinks()
-			return &a
-		}
-		return quick()
-	})
+	c.thinksAt("Hold.")
 	a := c.start("a")
 	c.more = ""
 	b := c.start("b")
