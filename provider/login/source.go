@@ -282,7 +282,7 @@ func (s *Source) exchangeLocked(g Grant) *trip {
 const maxWinners = 3
 
 // exchange gets a credential for a grant, and keeps the grant that replaces it before the credential is used: the old one is worth nothing by then. If
-// another node of a cluster has replaced it meanwhile, it returns what that node got.
+// another node of a cluster has replaced it meanwhile, it returns the credential and the grant of that node.
 func (s *Source) exchange(ctx context.Context, g Grant) (got Credential, next Grant, err error) {
 	if _, kept := s.config.Flow.(keepsGrant); kept || !g.ByLogin {
 		return s.config.Flow.Exchange(ctx, g)

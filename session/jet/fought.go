@@ -37,7 +37,7 @@ func newFights(first time.Duration) *fights {
 	return &fights{first: first, now: time.Now, of: make(map[session.Ref]fight)}
 }
 
-// lost takes note that another node has claimed a session that this one had claimed at a time.
+// lost records that another node has claimed a session. claimed is when this node had claimed it.
 func (f *fights) lost(ref session.Ref, claimed time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -255,7 +255,7 @@ func (s *Store) find(ctx context.Context, owner session.Owner) (person, bool, er
 	return s.people.find(ctx, owner)
 }
 
-// taken takes note that another node has claimed the session of a log. If this node has done so itself, there is a newer holder.
+// taken records that another node has claimed the session of a log. It does nothing if this node has a newer log of the session.
 func (s *Store) taken(l *log) {
 	s.mu.Lock()
 	newest := s.holders[l.place.ref] == l

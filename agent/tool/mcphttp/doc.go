@@ -1,8 +1,8 @@
 // Package mcphttp makes the HTTP transports to MCP servers and to the authorization servers of their logins.
 //
-// A daemon with users connects for people who do not own its network. The operator names their servers, but who runs the name of such a
-// server also chooses its address: the address of a database inside, or of the metadata service that gives machines in a cloud their
-// credentials (169.254.169.254). So a [Public] transport connects to public addresses only.
+// A daemon with users connects for people who do not own its network. The operator chooses their servers, but the owner of a domain
+// can point it at any address: at a database inside, or at the metadata service that gives machines in a cloud their credentials
+// (169.254.169.254). So a [Public] transport connects to public addresses only.
 //
 //	name ── resolver ──► addresses ──► check each one ──► connect to the address that was checked
 //

@@ -199,7 +199,7 @@ func TestStoreServers(t *testing.T) {
 	ends(at, bt, a, b)
 }
 
-// TestRestartInBlock restarts all store servers while a block is open, and kills its node later. The next node has the text of the block but for the last
+// TestRestartInBlock restarts all store servers while a block is open, and kills its node later. The next node has the text of the block, without that of the last
 // moments: the pieces from before were lost with the memory of the servers.
 func TestRestartInBlock(t *testing.T) {
 	p := jettest.StartProcesses(t, t.TempDir())
