@@ -57,8 +57,11 @@ test("a prompt without a connection is shown as sending, sent after the next one
 	const page = await open(chrome, cable.to(daemon.url));
 	await ask(page, "Before");
 	const id = new URL(page.url()).hash.slice(2);
+	const place = () => page.evaluate(() => document.querySelector(".said").getBoundingClientRect().top);
+	const before = await place();
 	cable.cut();
 	await page.locator("#banner").waitFor();
+	assert.equal(await place(), before, "what the reader may be about to click stays where it is");
 	await page.fill("#in", "Typed without a connection");
 	await page.press("#in", "Enter");
 	await page.locator("#queue li", { hasText: "sending" }).getByText("Typed without a connection").waitFor();
