@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -41,17 +42,22 @@ func (p *part) start(over func()) error {
 	cmd.Dir, cmd.Env, cmd.Stderr = p.dir, p.env, log
 	apart(cmd)
 	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
-	p.mu.Lock()
-	p.pid, p.ended, p.ready, p.why, p.stop = cmd.Process.Pid, make(chan struct{}), make(chan struct{}), nil, cmd.Process.Signal
-	ended, ready := p.ended, p.ready
-	p.mu.Unlock()
-	go func() { // ends with the process, which close ends
+	started := make(chan error, 1)
+	ended, ready := make(chan struct{}), make(chan struct{})
+	go func() { // ends with the process, which end ends
+		runtime.LockOSThread() // on Linux, the process is killed when the thread ends that started it
+		defer runtime.UnlockOSThread()
+		if err := cmd.Start(); err != nil {
+			started <- err
+			return
+		}
+		p.mu.Lock()
+		p.pid, p.ended, p.ready, p.why, p.stop = cmd.Process.Pid, ended, ready, nil, cmd.Process.Signal
+		p.mu.Unlock()
+		started <- nil
 		lines := bufio.NewReader(out)
 		_, _ = lines.ReadString('\n') // an error is the end of the process, as below
 		close(ready)
@@ -63,6 +69,9 @@ func (p *part) start(over func()) error {
 		close(ended)
 		over()
 	}()
+	if err := <-started; err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
 	return nil
 }
 

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !linux
 
 package demo
 
@@ -9,5 +9,5 @@ import (
 
 const terminate = syscall.SIGTERM
 
-// apart has a process in a group of its own.
+// apart has a process in a group of its own. If the demo is killed, the process runs on.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

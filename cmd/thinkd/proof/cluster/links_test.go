@@ -40,7 +40,7 @@ func certify(t *testing.T, prefix string, nodes ...string) (dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &x509.Certificate{SerialNumber: big.NewInt(int64(i + 1)), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+		c := &x509.Certificate{SerialNumber: big.NewInt(int64(i + 1)), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour)}
 		if name == "" {
 			c.IsCA, c.BasicConstraintsValid, c.KeyUsage = true, true, x509.KeyUsageCertSign
 			ca, caKey = c, key

@@ -191,16 +191,15 @@ func TestDrainUnloaded(t *testing.T) {
 	a := c.start("a")
 	c.more = ""
 	b := c.start("b")
-	var sessions []string
-	for len(sessions) < *manyUnloaded { // a session with a client is not unloaded
+	sessions := make([]string, *manyUnloaded)
+	each(t, (len(sessions)+7)/8, func(i int) { // a session with a client is not unloaded
 		p := a.door()
-		for range 8 {
-			id := p.NewSession()
-			p.Turn(id, "Hello. "+strings.Repeat("x", 8<<10))
-			sessions = append(sessions, id)
+		for k := 8 * i; k < min(8*i+8, len(sessions)); k++ {
+			sessions[k] = p.NewSession()
+			p.Turn(sessions[k], "Hello. "+strings.Repeat("x", 8<<10))
 		}
 		p.End()
-	}
+	})
 	at := a.door()
 	at.Say(at.NewSession(), "Hold.") // so that the drain takes a while
 	at.Wait("thinking", method("thinking_delta"))
