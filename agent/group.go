@@ -528,6 +528,9 @@ func (g *Group) load(ref session.Ref, l *loading, used uint64) {
 	})
 	if l.err != nil {
 		g.loads.Done()
+		if errors.Is(l.err, session.ErrReadOnly) { // clients do not get the reason, such as messages that the store has lost
+			g.cfg.Log.Error("session cannot be opened", "session", ref.ID, "err", l.err)
+		}
 	} else {
 		if err := g.makeRoom(g.ctx, l.agent.size.Load(), ref.ID); err != nil {
 			l.agent.Close()

@@ -76,7 +76,7 @@ func (p *Processes) StartAll() {
 func (p *Processes) Start(i int) {
 	p.t.Helper()
 	name := fmt.Sprint("s", i+1)
-	cmd := exec.Command(p.program, "--name", name, "--dir", filepath.Join(p.dir, name), "--listen", p.listen[i], "--cluster-listen", p.cluster[i], "--routes", strings.Join(p.cluster, ","))
+	cmd := exec.Command(p.program, "--name", name, "--dir", p.Dir(i), "--listen", p.listen[i], "--cluster-listen", p.cluster[i], "--routes", strings.Join(p.cluster, ","))
 	cmd.Args = append(cmd.Args, p.args...)
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -164,6 +164,9 @@ func (p *Processes) Shutdown(i int) {
 	}
 	p.running[i] = nil
 }
+
+// Dir has the files of a server.
+func (p *Processes) Dir(i int) string { return filepath.Join(p.dir, fmt.Sprint("s", i+1)) }
 
 // URL is that of a server.
 func (p *Processes) URL(i int) string { return "nats://" + p.listen[i] }
