@@ -205,6 +205,7 @@ type lane struct {
 	files map[string][]byte
 	known *ledger
 	sum   *tally
+	plain bool // prompts have no images
 }
 
 // live is the life of a daemon up to a cut, and a look at what may be left. The lane goes on with one of these disks.
@@ -247,6 +248,12 @@ func (l *lane) load(home, dir string, disk *disk) error {
 	if err != nil {
 		return err
 	}
+	l.work(d, disk.cut)
+	return nil
+}
+
+// work is load for a daemon that runs.
+func (l *lane) work(d *daemon, cut func()) {
 	before, _ := l.known.promises()
 	goal, moment := before+l.rng.IntN(mostPromises), time.Duration(l.rng.IntN(20))*time.Millisecond
 	var work sync.WaitGroup
@@ -261,10 +268,9 @@ func (l *lane) load(home, dir string, disk *disk) error {
 		<-time.After(time.Millisecond)
 	}
 	<-time.After(moment)
-	disk.cut()
+	cut()
 	d.kill()
 	work.Wait()
-	return nil
 }
 
 // talk prompts in a session of its own until the daemon is gone.
@@ -290,7 +296,7 @@ func (l *lane) talk(d *daemon, n int, rng *rand.Rand) {
 		pace := []int{0, 0, 500}[rng.IntN(3)]
 		p := &prompt{text: fmt.Sprintf("Prompt %d %x. [[sim: thinking=%d text=%d pace=%d]]", number, rng.Uint64(), 5+rng.IntN(40), 5+rng.IntN(40), pace)}
 		content := []map[string]any{{"type": "text", "text": p.text}}
-		if rng.IntN(3) == 0 {
+		if rng.IntN(3) == 0 && !l.plain {
 			p.image = image(rng)
 			content = append(content, map[string]any{"type": "media", "mime_type": "image/png", "data": p.image})
 		}

@@ -68,9 +68,9 @@ type update struct {
 
 var errGone = errors.New("the daemon has gone")
 
-// run starts a daemon and connects to it. told hears every notification, on the reading goroutine.
-func run(home, dir string, told func(update)) (*daemon, error) {
-	cmd, said := command(home, "--data", dir, "daemon")
+// run starts a daemon, with further flags, and connects to it. told hears every notification, on the reading goroutine.
+func run(home, dir string, told func(update), flags ...string) (*daemon, error) {
+	cmd, said := command(home, append([]string{"--data", dir, "daemon"}, flags...)...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

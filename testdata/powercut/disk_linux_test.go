@@ -21,8 +21,9 @@ import (
 // when its file was synced, a name when its directory was.
 type disk struct {
 	*folder
-	deaf deafness
-	hang chan struct{} // not nil: the first sync of new names in a folder closes it, and ends without success when its process is killed
+	deaf    deafness
+	journal bool          // a sync of anything makes all names safe, as ext4 and XFS do; POSIX asks for the sync of each folder
+	hang    chan struct{} // not nil: the first sync of new names in a folder closes it, and ends without success when its process is killed
 
 	mu    sync.Mutex // for all folders and files
 	off   bool       // the power is cut: nothing more is written
@@ -103,19 +104,21 @@ func (w write) apply(content []byte) []byte {
 
 const sector = 512
 
-// newDisk has these files, safe. A name may be that of a folder and of a file in it.
+// newDisk has these files, safe. A name has those of the folders before it; one that ends with a slash is that of a folder.
 func newDisk(files map[string][]byte) *disk {
 	d := &disk{}
 	d.folder = d.newFolder(0o700)
 	for name, content := range files {
 		in := d.folder
-		if outer, inner, ok := strings.Cut(name, "/"); ok {
+		for outer, inner, ok := strings.Cut(name, "/"); ok; outer, inner, ok = strings.Cut(name, "/") {
 			if in.names[outer] == nil {
 				in.names[outer] = d.newFolder(0o700)
 			}
 			in, name = in.names[outer].(*folder), inner
 		}
-		in.names[name] = &file{disk: d, mode: syscall.S_IFREG | 0o600, now: slices.Clone(content), safe: content}
+		if name != "" {
+			in.names[name] = &file{disk: d, mode: syscall.S_IFREG | 0o600, now: slices.Clone(content), safe: content}
+		}
 	}
 	d.each(func(f *folder) { f.safe = maps.Clone(f.names) })
 	return d
@@ -126,11 +129,13 @@ func (d *disk) newFolder(mode uint32) *folder {
 }
 
 // each calls f with the folders that there are now.
-func (d *disk) each(f func(*folder)) {
-	f(d.folder)
-	for _, n := range d.names {
+func (d *disk) each(f func(*folder)) { d.folder.each(f) }
+
+func (f *folder) each(visit func(*folder)) {
+	visit(f)
+	for _, n := range f.names {
 		if inner, ok := n.(*folder); ok {
-			f(inner)
+			inner.each(visit)
 		}
 	}
 }
@@ -178,6 +183,7 @@ func (f *folder) image(path string, kind int, rng *rand.Rand, files map[string][
 	for name, n := range names {
 		switch n := n.(type) {
 		case *folder:
+			files[path+name+"/"] = nil
 			n.image(path+name+"/", kind, rng, files)
 		case *file:
 			if n.mode&syscall.S_IFMT == syscall.S_IFREG {
@@ -203,6 +209,14 @@ func (f *file) image(kind int, rng *rand.Rand) []byte {
 	return content
 }
 
+// commitLocked makes the names in all folders safe, if the disk has a journal.
+func (d *disk) commitLocked() {
+	if !d.journal {
+		return
+	}
+	d.each(func(f *folder) { f.safe, f.moves = maps.Clone(f.names), nil })
+}
+
 // unsynced is how much a cut now may lose.
 func (d *disk) unsynced() (n int) {
 	d.mu.Lock()
@@ -222,6 +236,12 @@ func (d *disk) unsynced() (n int) {
 func put(dir string, files map[string][]byte) error {
 	for name, content := range files {
 		path := filepath.Join(dir, name)
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(path, 0o700); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, content, 0o600)); err != nil {
 			return err
 		}
@@ -281,10 +301,10 @@ func (f *folder) add(ctx context.Context, name string, n node, mode uint32, out 
 	return f.NewPersistentInode(ctx, n, fs.StableAttr{Mode: mode & syscall.S_IFMT}), 0
 }
 
-func (f *folder) Create(ctx context.Context, name string, _, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+func (f *folder) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	mode = syscall.S_IFREG | mode&0o7777
 	made, errno := f.add(ctx, name, &file{disk: f.disk, mode: mode}, mode, out)
-	return made, nil, fuse.FOPEN_KEEP_CACHE, errno
+	return made, handle(flags), fuse.FOPEN_KEEP_CACHE, errno
 }
 
 func (f *folder) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
@@ -299,12 +319,26 @@ func (f *folder) Unlink(_ context.Context, name string) syscall.Errno {
 	return f.move(move{name: name})
 }
 
-// Rename is within a folder alone: nothing else is asked for.
+func (f *folder) Rmdir(_ context.Context, name string) syscall.Errno {
+	return f.move(move{name: name})
+}
+
+// Rename to another folder is a move of each of the two: a cut may come between their syncs.
 func (f *folder) Rename(_ context.Context, name string, to fs.InodeEmbedder, fresh string, _ uint32) syscall.Errno {
-	if to != fs.InodeEmbedder(f) {
+	other, ok := to.(*folder)
+	if !ok {
 		return syscall.EXDEV
 	}
-	return f.move(move{name: fresh, old: name})
+	if other == f {
+		return f.move(move{name: fresh, old: name})
+	}
+	f.disk.mu.Lock()
+	moved := f.names[name]
+	f.disk.mu.Unlock()
+	if errno := other.move(move{name: fresh, to: moved}); errno != 0 {
+		return errno
+	}
+	return f.move(move{name: name})
 }
 
 func (f *folder) Fsync(ctx context.Context, _ fs.FileHandle, _ uint32) syscall.Errno {
@@ -324,6 +358,7 @@ func (f *folder) Fsync(ctx context.Context, _ fs.FileHandle, _ uint32) syscall.E
 		f.syncFilesLocked()
 	default:
 		f.safe, f.moves = maps.Clone(f.names), nil
+		f.disk.commitLocked()
 	}
 	return 0
 }
@@ -388,8 +423,13 @@ func (f *file) Open(_ context.Context, flags uint32) (fs.FileHandle, uint32, sys
 		}
 		f.writeLocked(write{})
 	}
-	return nil, fuse.FOPEN_KEEP_CACHE, 0
+	return handle(flags), fuse.FOPEN_KEEP_CACHE, 0
 }
+
+// handle is of a file that is open: it holds the flags.
+type handle uint32
+
+func (h handle) syncs() bool { return uint32(h)&syscall.O_DSYNC != 0 } // a part of O_SYNC
 
 func (f *file) Read(_ context.Context, _ fs.FileHandle, to []byte, at int64) (fuse.ReadResult, syscall.Errno) {
 	f.disk.mu.Lock()
@@ -400,13 +440,19 @@ func (f *file) Read(_ context.Context, _ fs.FileHandle, to []byte, at int64) (fu
 	return fuse.ReadResultData(to[:copy(to, f.now[at:])]), 0
 }
 
-func (f *file) Write(_ context.Context, _ fs.FileHandle, data []byte, at int64) (uint32, syscall.Errno) {
+func (f *file) Write(ctx context.Context, h fs.FileHandle, data []byte, at int64) (uint32, syscall.Errno) {
 	f.disk.mu.Lock()
-	defer f.disk.mu.Unlock()
-	if f.disk.off {
+	off := f.disk.off
+	if !off {
+		f.writeLocked(write{int(at), slices.Clone(data)})
+	}
+	f.disk.mu.Unlock()
+	if off {
 		return 0, syscall.EIO
 	}
-	f.writeLocked(write{int(at), slices.Clone(data)})
+	if h, ok := h.(handle); ok && h.syncs() {
+		return uint32(len(data)), f.Fsync(ctx, h, 0)
+	}
 	return uint32(len(data)), 0
 }
 
@@ -425,5 +471,6 @@ func (f *file) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 		f.safe = w.apply(f.safe)
 	}
 	f.writes = nil
+	f.disk.commitLocked()
 	return 0
 }

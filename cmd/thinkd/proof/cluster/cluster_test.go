@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,12 +86,19 @@ func ends(all ...interface{ End() }) {
 // start runs a node, and waits until it serves.
 func (c *cluster) start(name string) *node {
 	c.t.Helper()
+	return c.startBy(name, func(cmd *exec.Cmd) *proof.House { return proof.OpenCommand(c.t, cmd) })
+}
+
+// startBy is start for a daemon that is run by open.
+func (c *cluster) startBy(name string, open func(*exec.Cmd) *proof.House) *node {
+	c.t.Helper()
 	urls, err := json.Marshal(c.urls)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	config := proof.WriteConfig(c.t, fmt.Sprintf("[cluster]\nservers = %s\nname = %q\nprefix = %q\ndrain_time = \"1m\"\nmax_open_bytes = 16777216\n%s", urls, name, c.prefix, c.more))
-	n := &node{House: proof.Open(c.t, c.t.TempDir(), c.env, "--config", config, "--idle", "0"), c: c, name: name, config: config}
+	cmd := proof.Command(c.t, c.env, "--data", c.t.TempDir(), "daemon", "--config", config, "--idle", "0")
+	n := &node{House: open(cmd), c: c, name: name, config: config}
 	n.Ready()
 	return n
 }
