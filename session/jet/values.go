@@ -30,11 +30,11 @@ const kindForgotten = "f"
 
 // kindOf takes the kind and the key from a subject.
 func kindOf(subject string) (kind, key string) {
-	tokens := strings.Split(subject, ".")
-	if len(tokens) != 8 {
+	if strings.Count(subject, ".") != 7 {
 		return "", ""
 	}
-	return tokens[6], tokens[7]
+	last := strings.LastIndexByte(subject, '.')
+	return subject[strings.LastIndexByte(subject[:last], '.')+1 : last], subject[last+1:]
 }
 
 // maxFamilies is how many owners' values are kept.
