@@ -47,22 +47,49 @@ func (r *reader) raw() (raw []byte, plain, ok bool) {
 		return nil, false, false
 	}
 	from, plain, ascii := r.at, true, true
-	for ; r.at < len(r.data); r.at++ {
-		switch c := r.data[r.at]; {
-		case c == '"':
+	for {
+		n, only := ordinary(r.data[r.at:])
+		r.at, ascii = r.at+n, ascii && only
+		switch r.next() {
+		case '"':
 			raw = r.data[from:r.at]
 			r.at++
 			return raw, plain, ascii || utf8.Valid(raw)
-		case c == '\\':
+		case '\\':
 			plain = false
-			r.at++ // what follows is checked by unescape
-		case c < ' ':
-			return nil, false, false
-		case c >= utf8.RuneSelf:
-			ascii = false
+			if r.at += 2; r.at <= len(r.data) { // what follows is checked by unescape
+				continue
+			}
 		}
+		return nil, false, false // the end, or a control character
 	}
-	return nil, false, false
+}
+
+// ordinary is how many bytes a text begins with that stand in a JSON string as they are: no quote, no backslash, and no control character.
+// It also reports whether all of them are ASCII.
+//
+// It looks at eight bytes at once. (x-ones*n)&^x has the highest bit of some byte set exactly if a byte of x is below n, for n up to 128.
+// Which byte it is may be wrong after a borrow, so the bytes of that word are looked at one by one.
+func ordinary[T string | []byte](text T) (n int, ascii bool) {
+	const ones, highest = 0x0101010101010101, 0x8080808080808080
+	var seen uint64
+	for ; n+8 <= len(text); n += 8 {
+		t := text[n : n+8]
+		x := uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 | uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
+		quote, slash := x^ones*'"', x^ones*'\\'
+		if ((x-ones*' ')&^x|(quote-ones)&^quote|(slash-ones)&^slash)&highest != 0 {
+			break
+		}
+		seen |= x
+	}
+	for ; n < len(text); n++ {
+		c := text[n]
+		if c < ' ' || c == '"' || c == '\\' {
+			break
+		}
+		seen |= uint64(c)
+	}
+	return n, seen&highest == 0
 }
 
 // text reads a string.

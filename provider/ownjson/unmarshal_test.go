@@ -256,3 +256,19 @@ func TestAppendAsEncodingJSON(t *testing.T) {
 		writesSame(t, v)
 	}
 }
+
+// Strings are walked in words of eight bytes: each special byte at each place of a word, and in the word behind it, is found.
+func TestSpecialBytesAtEachPlace(t *testing.T) {
+	for _, special := range []string{`"`, `\`, "\x00", "\x1f", "\n", " ", "!", "#", "\x7f", "\x80", "ä", "\xff", "\u2028", "😀"} {
+		for length := range 20 {
+			for at := range length + 1 {
+				text := strings.Repeat("a", at) + special + strings.Repeat("z", length-at)
+				writesSame(t, text)
+				same[string](t, []byte(`"`+text+`"`))
+				same[json.RawMessage](t, []byte(`["`+text+`"]`))
+				same[string](t, []byte(`"`+text))
+				same[string](t, []byte(`"\n`+text+`"`))
+			}
+		}
+	}
+}

@@ -101,19 +101,15 @@ func writeString(out []byte, v reflect.Value) ([]byte, error) {
 
 // appendString writes what most strings have, and leaves rare characters to encoding/json.
 func appendString(out []byte, text string) []byte {
-	from, before := 0, len(out)
+	before, rest, ascii := len(out), text, true
 	out = append(out, '"')
-	ascii := true
-	for i := range len(text) {
-		c := text[i]
-		if c >= utf8.RuneSelf {
-			ascii = false
+	for {
+		n, only := ordinary(rest)
+		out, ascii = append(out, rest[:n]...), ascii && only
+		if n == len(rest) {
+			break
 		}
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		out, from = append(out, text[from:i]...), i+1
-		switch c {
+		switch c := rest[n]; c {
 		case '"', '\\':
 			out = append(out, '\\', c)
 		case '\n':
@@ -123,11 +119,12 @@ func appendString(out []byte, text string) []byte {
 		default:
 			return appendRare(out[:before], text)
 		}
+		rest = rest[n+1:]
 	}
 	if !ascii && (!utf8.ValidString(text) || strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029")) {
 		return appendRare(out[:before], text)
 	}
-	return append(append(out, text[from:]...), '"')
+	return append(out, '"')
 }
 
 func appendRare(out []byte, text string) []byte {
