@@ -18,9 +18,12 @@ const bundles = await Promise.all([
 	build({ ...settings, entryPoints: { app: "src/main.ts", style: "src/style/all.css" }, format: "iife" }),
 	build({ ...settings, entryPoints: { katex: "src/katex.ts" }, format: "esm" }), // loaded with the first formula
 ]);
+const made = bundles.flatMap(({ outputFiles }) => outputFiles).map((f) => [f.path.split(/[\\/]/).pop(), f.text]);
+const { "style.css": style, ...scripts } = Object.fromEntries(made);
+const page = await readFile("src/index.html", "utf8");
 const files = [
-	["dist/index.html", await readFile("src/index.html", "utf8")],
-	...bundles.flatMap(({ outputFiles }) => outputFiles).map((f) => [`dist/${f.path.split(/[\\/]/).pop()}`, f.text]),
+	["dist/index.html", page.replace("<!-- style -->", () => `<style>${style}</style>`)], // in the page, it costs no round trip of its own
+	...Object.entries(scripts).map(([name, text]) => [`dist/${name}`, text]),
 ];
 let stale = false;
 await mkdir("dist", { recursive: true });

@@ -10,6 +10,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -32,9 +33,6 @@ var index string
 //go:embed dist/app.js
 var script string
 
-//go:embed dist/style.css
-var style string
-
 // formulas is KaTeX, which the page loads when an answer has a formula.
 //
 //go:embed dist/katex.js
@@ -52,15 +50,35 @@ var manifest string
 // Pages are the pages by path, for reading requests.
 func Pages() map[string]http.Handler {
 	return map[string]http.Handler{
-		"/":                     page("text/html; charset=utf-8", index),
+		"/":                     styled(page("text/html; charset=utf-8", index)),
 		"/app.js":               page("text/javascript; charset=utf-8", script),
-		"/style.css":            page("text/css; charset=utf-8", style),
 		"/katex.js":             page("text/javascript; charset=utf-8", formulas),
 		"/icon.svg":             page("image/svg+xml", icon),
 		"/icon.png":             page("image/png", bitmap),
 		"/manifest.webmanifest": page("application/manifest+json", manifest),
 		"/protocol.md":          page("text/plain; charset=utf-8", protocol), // browsers show plain text, and save Markdown
 	}
+}
+
+// styled adds the hash of the page's style sheet to the policy that the server has set. The sheet is a part of the page, because a browser
+// paints nothing before it has the sheet, and a request of its own takes another round trip. The hash allows this sheet and no other.
+func styled(page http.Handler) http.Handler {
+	allowed := sync.OnceValue(func() string {
+		sum := sha256.Sum256([]byte(sheet(index)))
+		return "style-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		policy := w.Header().Get("Content-Security-Policy")
+		w.Header().Set("Content-Security-Policy", strings.Replace(policy, "style-src 'self'", allowed(), 1))
+		page.ServeHTTP(w, r)
+	})
+}
+
+// sheet is the style sheet of a page.
+func sheet(page string) string {
+	_, rest, _ := strings.Cut(page, "<style>")
+	text, _, _ := strings.Cut(rest, "</style>")
+	return text
 }
 
 // page serves a file of the program. A browser keeps it, and asks each time whether it is still the same one: a reload then costs a

@@ -3,6 +3,8 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -31,7 +33,6 @@ func TestPages(t *testing.T) {
 	for path, want := range map[string]struct{ kind, text string }{
 		"/":                     {"text/html; charset=utf-8", `<a href="/protocol.md"`},
 		"/app.js":               {"text/javascript; charset=utf-8", "thinkd.v1"},
-		"/style.css":            {"text/css; charset=utf-8", "light-dark("},
 		"/katex.js":             {"text/javascript; charset=utf-8", "katex"},
 		"/icon.svg":             {"image/svg+xml", "<svg"},
 		"/icon.png":             {"image/png", "PNG"},
@@ -45,14 +46,35 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: %v, %v, %s", path, err, w.Header(), text)
 		}
 	}
+	style := sheet(index)
+	if !strings.Contains(style, "light-dark(") || strings.Count(index, "<style") != 1 {
+		t.Error("the page has no style sheet, or more than one")
+	}
 	// The policy that goes with the page refuses all of these; they are not there to be refused.
-	for _, forbidden := range []string{"<style", "style=", "<script>", "onclick", "javascript:", "http://", "https://"} {
+	for _, forbidden := range []string{" style=", "<script>", "onclick", "javascript:", "http://", "https://"} {
 		if strings.Contains(index, forbidden) {
 			t.Errorf("the page has %q in it", forbidden)
 		}
 	}
 	if strings.Contains(style, "url(") || strings.Contains(style, "@import") {
 		t.Error("the style sheet loads something")
+	}
+}
+
+// The policy of the page allows its own style sheet by the hash, and is otherwise the server's. Other files keep the server's policy.
+func TestPolicyAllowsStyleSheet(t *testing.T) {
+	const policy = "default-src 'none'; style-src 'self'; img-src 'self'"
+	sum := sha256.Sum256([]byte(sheet(index)))
+	for path, want := range map[string]string{
+		"/":       "default-src 'none'; style-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src 'self'",
+		"/app.js": policy,
+	} {
+		w := httptest.NewRecorder()
+		w.Header().Set("Content-Security-Policy", policy)
+		Pages()[path].ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if got := w.Header().Get("Content-Security-Policy"); got != want {
+			t.Errorf("%s: the policy is %q, want %q", path, got, want)
+		}
 	}
 }
 

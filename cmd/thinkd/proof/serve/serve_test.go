@@ -157,7 +157,7 @@ func TestServePrintsToken(t *testing.T) {
 func TestServeAgain(t *testing.T) {
 	data := t.TempDir()
 	s := proof.StartServe(t, proof.Command(t, nil, proof.ServeArgs(data)...))
-	for path, want := range map[string]int{"": 200, "healthz": 200, "readyz": 401, "metrics": 401, "app.js": 200, "style.css": 200, "protocol.md": 200, "rpc": 401, "favicon.ico": 401} {
+	for path, want := range map[string]int{"": 200, "healthz": 200, "readyz": 401, "metrics": 401, "app.js": 200, "protocol.md": 200, "rpc": 401, "favicon.ico": 401} {
 		if got := s.Status(path, ""); got != want {
 			t.Errorf("/%s: %d, want %d", path, got, want)
 		}
