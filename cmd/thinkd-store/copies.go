@@ -83,11 +83,15 @@ func runCopy(ctx context.Context, args []string, logTo io.Writer) error {
 	c.flags(set)
 	prefix := set.String("prefix", "thinkd", "the `PREFIX` of the store's streams")
 	set.StringVar(&c.dir, "dir", "", "the `DIR` of the second copy, on no disk of a store server")
+	keep := set.Duration("keep", archive.DefaultKeep, "how far back the copy can be restored to a point in time")
 	if err := parse(set, args, logTo); err != nil {
 		return err
 	}
 	if c.dir == "" {
 		return errDir
+	}
+	if *keep <= 0 {
+		return fmt.Errorf("--keep: %v must be above 0", *keep)
 	}
 	log, err := c.log.newLog(logTo)
 	if err != nil {
@@ -98,7 +102,7 @@ func runCopy(ctx context.Context, args []string, logTo io.Writer) error {
 		return err
 	}
 	defer closeAll()
-	f := archive.Follower{Link: conns, Prefix: *prefix, Dir: c.dir, Log: log, Asked: conns}
+	f := archive.Follower{Link: conns, Prefix: *prefix, Dir: c.dir, Log: log, Asked: conns, Keep: *keep}
 	log.Info("The second copy is kept", "dir", c.dir, "servers", c.servers)
 	return f.Run(ctx)
 }

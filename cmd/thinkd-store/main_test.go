@@ -285,7 +285,7 @@ func TestConfigErrors(t *testing.T) {
 	if err != nil || c.Listen != "127.0.0.1:2" || c.MaxMemory != "1GiB" || c.Cluster != "thinkd" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	for _, args := range [][]string{{"start"}, {"credentials"}, {"verify"}, {"restore"}, {"copy"}, {"restore", "--dir", "d", "--until", "noon"}} {
+	for _, args := range [][]string{{"start"}, {"credentials"}, {"verify"}, {"restore"}, {"copy"}, {"copy", "--dir", "d", "--keep", "0s"}, {"restore", "--dir", "d", "--until", "noon"}} {
 		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%q is no error", args)
 		}

@@ -88,6 +88,9 @@ func (d driver) publishHead(ctx context.Context, t *tries, p place, h head, body
 // tombstoneTime is longer than a stamp can be sent again: a session that was deleted must not come back by its stamp.
 const tombstoneTime = stampTime + 24*time.Hour
 
+// TombstoneTime is how long the servers keep the tombstones of sessions and of rows. Stamps are not kept as long.
+const TombstoneTime = tombstoneTime
+
 // look makes one try to read the newest message. Except for the first, it waits before.
 func (d driver) look(ctx context.Context, t *tries, p place) (f found, there bool, err error) {
 	if t.reads++; t.reads > 1 {

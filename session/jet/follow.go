@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/thinkd/thinkd/session"
 )
@@ -30,20 +31,34 @@ type lastLink struct {
 
 // Linked is what a message says about its log.
 type Linked struct {
+	Owner   string // the ids of the tenant and the user
 	Session session.ID
 	Deleted bool // a tombstone: nothing follows
 	Epoch   uint64
 	Pos     uint64
 }
 
-// Next takes a message. The error is ErrDamaged if it does not follow the one before.
-func (c *Chain) Next(ctx context.Context, m Message) (l Linked, err error) {
-	var f found
-	if err := json.Unmarshal([]byte(m.Head), &f.head); err != nil {
-		return l, fmt.Errorf("%w: message %d, of %s, has the head %q", session.ErrDamaged, m.Seq, m.Subject, m.Head)
+// LinkedOf reads a message of a stream with logs. The error is ErrDamaged if it is not one of a log.
+func LinkedOf(m Message) (Linked, error) {
+	_, l, err := foundOf(m)
+	return l, err
+}
+
+func foundOf(m Message) (f found, l Linked, err error) {
+	tokens := strings.Split(m.Subject, ".")
+	if err := json.Unmarshal([]byte(m.Head), &f.head); err != nil || len(tokens) != 6 {
+		return f, l, fmt.Errorf("%w: message %d, of %s, has the head %q", session.ErrDamaged, m.Seq, m.Subject, m.Head)
 	}
 	f.seq, f.body = m.Seq, m.Data
-	l = Linked{f.Session, f.Deleted, f.Epoch, f.Pos}
+	return f, Linked{tokens[3] + "." + tokens[4], f.Session, f.Deleted, f.Epoch, f.Pos}, nil
+}
+
+// Next takes a message. The error is ErrDamaged if it does not follow the one before.
+func (c *Chain) Next(ctx context.Context, m Message) (l Linked, err error) {
+	f, l, err := foundOf(m)
+	if err != nil {
+		return l, err
+	}
 	if c.logs == nil {
 		c.logs = make(map[[16]byte]lastLink)
 	}

@@ -39,7 +39,13 @@ func openStore(t *testing.T, link jet.Link) *jet.Store {
 // follow runs a follower that writes small segments.
 func follow(t *testing.T, link jet.Link, dir string) (stop func() error) {
 	t.Helper()
-	f := &Follower{Link: link, Prefix: "thinkd", Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), size: 20 << 10, every: time.Nanosecond, poll: time.Millisecond, loss: time.Millisecond}
+	return followWith(t, &Follower{Link: link, Dir: dir})
+}
+
+func followWith(t *testing.T, f *Follower) (stop func() error) {
+	t.Helper()
+	f.Prefix, f.Log = "thinkd", slog.New(slog.NewTextHandler(t.Output(), nil))
+	f.size, f.every, f.poll, f.loss = 20<<10, time.Nanosecond, time.Millisecond, time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	var err error
 	done := testgo.Go(t, func() { err = f.Run(ctx) })
@@ -396,8 +402,12 @@ func TestLoss(t *testing.T) {
 			storetest.Create(t, other, session.Session{ID: storetest.ID(100 + i)})
 		}
 		f := &Follower{Link: link, Prefix: "thinkd", Dir: dir, Log: slog.New(slog.DiscardHandler), every: time.Nanosecond, poll: time.Millisecond, loss: time.Millisecond}
+		tails, err := f.tails(jet.Streams{Prefix: "thinkd", Shards: shards})
+		if err != nil {
+			t.Fatal(err)
+		}
 		done := make(chan error, 1)
-		testgo.Go(t, func() { done <- f.follow(t.Context(), "thinkd_LOG_0", true) })
+		testgo.Go(t, func() { done <- tails[0].run(t.Context()) })
 		storetest.WantErr(t, "copy of a stream that has lost messages", <-done, ErrLost)
 	}
 }

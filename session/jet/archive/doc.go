@@ -12,7 +12,9 @@
 //
 // [Verify] reads a copy and checks all of it. [Restore] puts it back into empty servers, up to a point in time. A log gets its old sequences, because
 // messages name each other by them. A session that was deleted stays deleted, also if that was later than the point in time: its
-// tombstone is restored alone. The copy still has the messages of deleted sessions.
+// tombstone is restored alone.
 //
-// Files depend in one direction: segment, dir, then follow and verify, then restore.
+// Once a day a Follower removes what no restore needs, such as the messages of deleted sessions. See clean.go.
+//
+// Files depend in one direction: segment, dir, then clean and follow, verify, then restore.
 package archive

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,15 +38,19 @@ type Follower struct {
 	Prefix string // of the store
 	Dir    string
 	Log    *slog.Logger
-	Asked  jet.Conns // on which nodes ask what the copy has; nil: nobody is answered
+	Asked  jet.Conns     // on which nodes ask what the copy has; nil: nobody is answered
+	Keep   time.Duration // how far back the copy can be restored to a point in time; 0: DefaultKeep
 
 	has jet.Copied
 
 	// What follows is set by tests.
-	size  int
-	every time.Duration
-	poll  time.Duration
-	loss  time.Duration
+	size       int
+	every      time.Duration
+	poll       time.Duration
+	loss       time.Duration
+	settle     time.Duration
+	cleanEvery time.Duration
+	clock      func() time.Time
 }
 
 // Run copies until ctx ends, and then writes what it has. It returns an error if a stream cannot be copied any more. The other streams are copied on.
@@ -57,46 +62,74 @@ func (f *Follower) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names := append(streams.Logs(), streams.State(), streams.Made(), streams.Tables())
+	tails, err := f.tails(streams)
+	if err != nil {
+		return err
+	}
 	stop, err := f.has.Serve(f.Asked, f.Prefix)
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(names))
+	errs := make([]error, len(tails))
 	var running sync.WaitGroup
-	for i, name := range names {
+	cleaning, stopCleaning := context.WithCancel(ctx)
+	defer stopCleaning()
+	for i, t := range tails {
 		running.Go(func() { // ends with ctx
-			if errs[i] = f.follow(ctx, name, i < streams.Shards); errs[i] != nil {
-				f.Log.Error("A stream is not copied any more", "stream", name, "error", errs[i])
+			if errs[i] = t.run(ctx); errs[i] != nil {
+				stopCleaning() // what is left is not touched any more
+				f.Log.Error("A stream is not copied any more", "stream", t.stream, "error", errs[i])
 			}
 		})
 	}
+	running.Go(func() { f.cleanDaily(cleaning, tails) }) // ends with ctx
 	running.Wait()
 	return errors.Join(append(errs, stop())...)
+}
+
+// tails opens the copies of all streams, those with logs first.
+func (f *Follower) tails(streams jet.Streams) (list []*tail, err error) {
+	if f.Keep == 0 {
+		f.Keep = DefaultKeep
+	}
+	for _, stream := range append(streams.Logs(), streams.State(), streams.Made(), streams.Tables()) {
+		t := f.tail(streams, stream)
+		if err := t.open(); err != nil {
+			return nil, fmt.Errorf("stream %s: %w", stream, err)
+		}
+		list = append(list, t)
+	}
+	return list, nil
 }
 
 // tail is the copy of one stream, at its end.
 type tail struct {
 	*Follower
-	stream string
-	dir    string
-	chain  *jet.Chain // nil: the messages have no chain
+	streams jet.Streams
+	stream  string
+	dir     string
+	chain   *jet.Chain // nil: the messages have no chain
 	writer
-	list   []segment
+	ends   string      // the name of the last segment, as a Follower wrote it
 	newest jet.Message // the last that was written to a file; Seq 0: none
 	looked time.Time   // when the stream was last compared with the copy
+
+	mu   sync.Mutex // of list, and of what is removed from dir
+	list []segment
 }
 
-func (f *Follower) follow(ctx context.Context, stream string, logs bool) error {
-	t := &tail{Follower: f, stream: stream, dir: filepath.Join(f.Dir, stream)}
-	if logs {
+func (f *Follower) tail(streams jet.Streams, stream string) *tail {
+	t := &tail{Follower: f, streams: streams, stream: stream, dir: filepath.Join(f.Dir, stream)}
+	if slices.Contains(streams.Logs(), stream) {
 		t.chain = &jet.Chain{Most: chainMemory, Before: func(ctx context.Context, seq uint64) (jet.Message, bool, error) {
 			return jet.ReadMessage(ctx, f.Link, stream, seq)
 		}}
 	}
-	if err := t.open(); err != nil {
-		return err
-	}
+	return t
+}
+
+// run copies until ctx ends, or until the stream cannot be copied any more.
+func (t *tail) run(ctx context.Context) error {
 	failing := false
 	for try := 0; ; try++ {
 		full, err := t.step(ctx, try)
@@ -104,11 +137,11 @@ func (f *Follower) follow(ctx context.Context, stream string, logs bool) error {
 		case ctx.Err() != nil:
 			return t.flush(context.WithoutCancel(ctx))
 		case errors.Is(err, ErrLost), errors.Is(err, ErrDamaged):
-			return fmt.Errorf("stream %s: %w", stream, err)
+			return fmt.Errorf("stream %s: %w", t.stream, err)
 		case err != nil && !failing:
-			t.Log.Warn("A stream cannot be copied; it is tried again each second", "stream", stream, "error", err)
+			t.Log.Warn("A stream cannot be copied; it is tried again each second", "stream", t.stream, "error", err)
 		case err == nil && failing:
-			t.Log.Info("A stream is copied again", "stream", stream)
+			t.Log.Info("A stream is copied again", "stream", t.stream)
 		}
 		failing = err != nil
 		if full && err == nil {
@@ -128,6 +161,20 @@ func (f *Follower) or(set, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
+func (f *Follower) now() time.Time {
+	if f.clock != nil {
+		return f.clock()
+	}
+	return time.Now()
+}
+
+func (f *Follower) sizeOf() int {
+	if f.size != 0 {
+		return f.size
+	}
+	return segmentSize
+}
+
 // open finds where to go on.
 func (t *tail) open() (err error) {
 	if err := errors.Join(durable.MakeDir(t.Dir), durable.MakeDir(t.dir)); err != nil {
@@ -138,11 +185,11 @@ func (t *tail) open() (err error) {
 	}
 	first := uint64(1)
 	if n := len(t.list); n > 0 {
-		_, messages, err := t.list[n-1].read(t.dir)
+		h, messages, err := t.list[n-1].read(t.dir)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		first = t.list[n-1].last + 1
+		first, t.ends = t.list[n-1].last+1, h.end(t.list[n-1])
 		if len(messages) > 0 {
 			t.newest = messages[len(messages)-1]
 		}
@@ -155,11 +202,7 @@ func (t *tail) open() (err error) {
 
 // next begins a segment.
 func (t *tail) next(first uint64) error {
-	h := header{Format: format, Stream: t.stream}
-	if n := len(t.list); n > 0 {
-		h.Before = t.list[n-1].name()
-	}
-	return t.begin(h, first)
+	return t.begin(header{Format: format, Stream: t.stream, Before: t.ends}, first)
 }
 
 // step reads some messages, and writes a segment if it is time. full is true if there may be more.
@@ -174,13 +217,9 @@ func (t *tail) step(ctx context.Context, try int) (full bool, err error) {
 		}
 		t.add(m)
 	}
-	size := t.size
-	if size == 0 {
-		size = segmentSize
-	}
 	every := t.or(t.every, segmentTime)
 	switch {
-	case t.buffer.Len() >= size, !t.empty() && time.Since(t.since) >= every:
+	case t.buffer.Len() >= t.sizeOf(), !t.empty() && time.Since(t.since) >= every:
 		err = t.flush(ctx)
 	case time.Since(t.looked) >= every:
 		err = t.kept(ctx)
@@ -226,14 +265,24 @@ func (t *tail) flush(ctx context.Context) error {
 	if err := t.kept(ctx); err != nil {
 		return err
 	}
+	s := t.segment()
+	if err := t.write(s); err != nil {
+		return err
+	}
+	return t.next(s.last + 1)
+}
+
+// write writes what was collected to a file.
+func (t *tail) write(s segment) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	there, err := segments(t.dir)
 	if err != nil {
 		return err
 	}
-	if len(there) != len(t.list) {
-		return fmt.Errorf("%w: %s: another process writes to it", ErrDamaged, t.dir)
+	if !slices.Equal(there, t.list) {
+		return t.shared()
 	}
-	s := t.segment()
 	if err := durable.Replace(filepath.Join(t.dir, s.name()), t.buffer.Bytes()); err != nil {
 		return err
 	}
@@ -241,8 +290,12 @@ func (t *tail) flush(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w: %w", ErrDamaged, err), os.Remove(filepath.Join(t.dir, s.name())))
 	}
-	t.list, t.newest = append(t.list, s), messages[len(messages)-1]
-	return t.next(s.last + 1)
+	t.list, t.ends, t.newest = append(t.list, s), s.name(), messages[len(messages)-1]
+	return nil
+}
+
+func (t *tail) shared() error {
+	return fmt.Errorf("%w: %s: another process writes to it", ErrDamaged, t.dir)
 }
 
 // kept makes sure that the stream still has what the copy has: an outdated leader answers for less than lossTime.

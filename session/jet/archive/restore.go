@@ -37,6 +37,9 @@ func (r Restoring) Restore(ctx context.Context) (done Restored, err error) {
 	if err == nil && len(report.Broken) > 0 {
 		err = fmt.Errorf("%w: %s, and %d more logs", ErrDamaged, report.Broken[0], len(report.Broken)-1)
 	}
+	if err == nil && !r.Until.IsZero() && r.Until.Before(report.Since) {
+		err = fmt.Errorf("the copy has no values of %s any more: it can be restored to points in time from %s on", r.Until.Format(time.RFC3339), report.Since.Format(time.RFC3339))
+	}
 	if err != nil {
 		return done, err
 	}
@@ -86,7 +89,7 @@ func (r Restoring) late(m jet.Message) bool { return !r.Until.IsZero() && m.Time
 // which are removed at the end. Tombstones are put back whenever they were made.
 func (r Restoring) log(ctx context.Context, c contents, stream string, deleted map[session.ID]bool, done *Restored) error {
 	var chain jet.Chain
-	if _, err := each(r.Dir, stream, func(m jet.Message) error {
+	if _, _, err := each(r.Dir, stream, func(m jet.Message) error {
 		l, err := chain.Next(ctx, m)
 		if l.Deleted {
 			deleted[l.Session] = true
@@ -106,9 +109,9 @@ func (r Restoring) log(ctx context.Context, c contents, stream string, deleted m
 	filler := jet.Filler(stream)
 	sessions := make(map[session.ID]bool)
 	last := uint64(0)
-	_, err = each(r.Dir, stream, func(m jet.Message) error {
-		l, err := new(jet.Chain).Next(ctx, m)
-		if err != nil && !errors.Is(err, session.ErrDamaged) {
+	_, _, err = each(r.Dir, stream, func(m jet.Message) error {
+		l, err := jet.LinkedOf(m)
+		if err != nil {
 			return err
 		}
 		if !l.Deleted && (deleted[l.Session] || r.late(m)) {
@@ -175,17 +178,19 @@ func (r Restoring) check(ctx context.Context, stream string, last uint64) error 
 func (r Restoring) state(ctx context.Context, c contents, deleted map[session.ID]bool, done *Restored) error {
 	forgotten := make(map[string]uint64)
 	newest := make(map[string]jet.Message)
-	if _, err := each(r.Dir, c.streams.State(), func(m jet.Message) error {
+	if _, _, err := each(r.Dir, c.streams.State(), func(m jet.Message) error {
 		v, ok := jet.ValueOf(m.Subject)
 		if ok && v.Forgets() {
 			forgotten[v.Owner] = m.Seq
 		}
-		if ok && deleted[v.Account()] { // the account of a deleted session has what it used, and nothing else
+		if ok && v.Account() != "" { // the account of a deleted session has what it used, and nothing else; its tombstone may be gone
 			empty, err := jet.DeletedAccount(m.Data)
 			if empty {
 				newest[m.Subject] = m
 			}
-			return err
+			if empty || err != nil || deleted[v.Account()] {
+				return err
+			}
 		}
 		if !r.late(m) && !(ok && deleted[v.Marks()]) {
 			newest[m.Subject] = m
@@ -206,7 +211,7 @@ func (r Restoring) state(ctx context.Context, c contents, deleted map[session.ID
 
 func (r Restoring) made(ctx context.Context, c contents, done *Restored) error {
 	var list []jet.Message
-	if _, err := each(r.Dir, c.streams.Made(), func(m jet.Message) error {
+	if _, _, err := each(r.Dir, c.streams.Made(), func(m jet.Message) error {
 		if !r.late(m) {
 			list = append(list, m)
 		}
@@ -220,7 +225,7 @@ func (r Restoring) made(ctx context.Context, c contents, done *Restored) error {
 // tables puts back the newest text of each row. A row that was removed later stays removed: it may be a token that was revoked.
 func (r Restoring) tables(ctx context.Context, c contents, done *Restored) error {
 	newest := make(map[string]jet.Message)
-	if _, err := each(r.Dir, c.streams.Tables(), func(m jet.Message) error {
+	if _, _, err := each(r.Dir, c.streams.Tables(), func(m jet.Message) error {
 		switch {
 		case len(m.Data) == 0:
 			delete(newest, m.Subject)

@@ -22,11 +22,20 @@ import (
 type segment struct {
 	first, last uint64 // the sequences that it covers, also those without a message
 	sum         string // of its bytes
+	again       int    // 0: a Follower wrote it; otherwise it takes the place of all segments inside it with a lower number
 }
 
-var segmentForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{20})-(\d{20})-([0-9a-f]{64})\.segment$`) })
+var segmentForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\d{20})-(\d{20})-([0-9a-f]{64})(?:-(\d{1,9}))?\.segment$`)
+})
 
-func (s segment) name() string { return fmt.Sprintf("%020d-%020d-%s.segment", s.first, s.last, s.sum) }
+func (s segment) name() string {
+	name := fmt.Sprintf("%020d-%020d-%s", s.first, s.last, s.sum)
+	if s.again > 0 {
+		name = fmt.Sprintf("%s-%d", name, s.again)
+	}
+	return name + ".segment"
+}
 
 // parseSegment reads the name of a file; ok is false if it is no segment.
 func parseSegment(name string) (s segment, ok bool, err error) {
@@ -42,17 +51,39 @@ func parseSegment(name string) (s segment, ok bool, err error) {
 	if err != nil || first == 0 || last < first {
 		return s, false, fmt.Errorf("%s: from %d to %d: %w", name, first, last, err)
 	}
-	return segment{first, last, parts[3]}, true, nil
+	s = segment{first: first, last: last, sum: parts[3]}
+	if parts[4] != "" {
+		if s.again, err = strconv.Atoi(parts[4]); err != nil || s.again == 0 {
+			return s, false, fmt.Errorf("%s: written again %s times: %w", name, parts[4], err)
+		}
+	}
+	return s, true, nil
 }
 
 // header is the first line of a segment, in JSON.
 type header struct {
 	Format int    `json:"format"`
 	Stream string `json:"stream"`
-	Before string `json:"before,omitempty"` // the name of the segment before
+	Before string `json:"before,omitempty"` // the name of the segment before, as a Follower wrote it
+
+	// Of a segment that takes the place of others:
+	Ends  string    `json:"ends,omitempty"` // the name of the last of them, as a Follower wrote it; the next segment has it as Before
+	Since time.Time `json:"since,omitzero"` // values that were replaced before this time are missing
 }
 
-const format = 1
+// The formats of segments that a Follower writes, and of those that take the place of others.
+const (
+	format      = 1
+	formatAgain = 2
+)
+
+// end is what the next segment has as Before.
+func (h header) end(s segment) string {
+	if h.Ends != "" {
+		return h.Ends
+	}
+	return s.name()
+}
 
 // ErrNewer says that a copy was made by a newer build.
 var ErrNewer = errors.New("the copy was made by a newer thinkd")
@@ -94,7 +125,7 @@ func (w *writer) add(m jet.Message) {
 
 func (w *writer) segment() segment {
 	sum := sha256.Sum256(w.buffer.Bytes())
-	return segment{w.first, w.last, hex.EncodeToString(sum[:])}
+	return segment{first: w.first, last: w.last, sum: hex.EncodeToString(sum[:])}
 }
 
 // read reads a segment and checks its bytes against its name.
@@ -113,7 +144,7 @@ func (s segment) read(dir string) (h header, list []jet.Message, err error) {
 	if err := json.Unmarshal(line, &h); err != nil {
 		return broken(err)
 	}
-	if h.Format > format {
+	if h.Format > formatAgain {
 		return broken(ErrNewer)
 	}
 	for at := s.first; len(rest) > 0; {

@@ -16,6 +16,7 @@ import (
 // Report is what a copy has.
 type Report struct {
 	Prefix  string         `json:"prefix"`
+	Since   time.Time      `json:"since,omitzero"` // the earliest point in time to which it can be restored; zero: any
 	Shards  int            `json:"shards"`
 	Streams []StreamReport `json:"streams"`
 	Broken  []string       `json:"broken,omitempty"` // logs whose messages do not follow each other
@@ -43,9 +44,12 @@ func Verify(ctx context.Context, dir string) (Report, error) {
 	}
 	r := Report{Prefix: c.streams.Prefix, Shards: c.streams.Shards}
 	for _, stream := range c.names() {
-		s, broken, err := c.verify(ctx, stream)
+		s, since, broken, err := c.verify(ctx, stream)
 		if err != nil {
 			return r, err
+		}
+		if since.After(r.Since) {
+			r.Since = since
 		}
 		r.Streams, r.Broken = append(r.Streams, s), append(r.Broken, broken...)
 	}
@@ -76,7 +80,7 @@ func open(dir string) (c contents, err error) {
 	if c.streams.Prefix == "" {
 		return c, fmt.Errorf("%s has no copy of a store", dir)
 	}
-	_, err = each(dir, c.streams.State(), func(m jet.Message) error {
+	_, _, err = each(dir, c.streams.State(), func(m jet.Message) error {
 		shards, ok, err := c.streams.ShardsOf(m)
 		if ok {
 			c.streams.Shards = shards
@@ -95,12 +99,12 @@ func (c contents) names() []string {
 
 func (c contents) logs(stream string) bool { return slices.Contains(c.streams.Logs(), stream) }
 
-func (c contents) verify(ctx context.Context, stream string) (r StreamReport, broken []string, err error) {
+func (c contents) verify(ctx context.Context, stream string) (r StreamReport, since time.Time, broken []string, err error) {
 	r.Name = stream
 	var chain jet.Chain
 	sessions, deleted := make(map[session.ID]bool), make(map[session.ID]bool)
 	breaks := make(map[session.ID]string)
-	list, err := each(c.dir, stream, func(m jet.Message) error {
+	list, since, err := each(c.dir, stream, func(m jet.Message) error {
 		if r.Messages == 0 {
 			r.From = m.Time
 		}
@@ -127,5 +131,5 @@ func (c contents) verify(ctx context.Context, stream string) (r StreamReport, br
 		}
 	}
 	slices.Sort(broken)
-	return r, broken, err
+	return r, since, broken, err
 }
