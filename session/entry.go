@@ -124,16 +124,21 @@ func (o *opening) number() (n int64) {
 	return n
 }
 
-// word reads a string without escapes, up to the text behind it.
-func (o *opening) word() string {
+// word reads a string without escapes, up to the text behind it. One that is known takes no memory.
+func (o *opening) word(known ...string) string {
 	end := bytes.IndexByte(o.rest, '"')
 	if end < 0 || slices.ContainsFunc(o.rest[:end], func(c byte) bool { return c < ' ' || c > '~' || c == '\\' }) {
 		o.lost = true
 		return ""
 	}
-	word := string(o.rest[:end])
+	text := o.rest[:end]
 	o.rest = o.rest[end+1:]
-	return word
+	for _, word := range known {
+		if word == string(text) {
+			return word
+		}
+	}
+	return string(text)
 }
 
 // last is the value of the last member, whose name is read. It may be no JSON: the caller reads it.
@@ -142,8 +147,8 @@ func (o *opening) last() (value []byte, ok bool) {
 	return value, ok && !o.lost && len(value) > 0
 }
 
-// openEntry reads all of an entry except its body.
-func openEntry(data []byte) (w wireEntry, ok bool) {
+// openEntry reads all of an entry except its body. before is the turn of the entry before it.
+func openEntry(data []byte, before TurnID) (w wireEntry, ok bool) {
 	o := opening{rest: data}
 	if o.after(`{"seq":`) {
 		w.Seq = uint64(o.number())
@@ -153,10 +158,10 @@ func openEntry(data []byte) (w wireEntry, ok bool) {
 	}
 	w.Time = o.number()
 	if o.after(`,"turn_id":"`) {
-		w.Turn = TurnID(o.word())
+		w.Turn = TurnID(o.word(string(before)))
 	}
 	o.lost = o.lost || !o.after(`,"kind":"`)
-	w.Kind = o.word()
+	w.Kind = o.word("block", "message_end", "prompt", "turn_start", "turn_end", "reserved") // most entries are of these
 	o.lost = o.lost || !o.after(`,"body":`)
 	w.Body, ok = o.last()
 	return w, ok
@@ -182,10 +187,11 @@ func (e *Entry) UnmarshalJSON(data []byte) error { return new(decoder).decode(da
 type decoder struct {
 	start  []byte // of the last turn_start
 	shared Body
+	turn   TurnID // of the last entry
 }
 
 func (d *decoder) decode(data []byte, e *Entry) error {
-	if w, ok := openEntry(data); ok && d.read(w, e) == nil {
+	if w, ok := openEntry(data, d.turn); ok && d.read(w, e) == nil {
 		return nil
 	}
 	var w wireEntry
@@ -200,6 +206,7 @@ func (d *decoder) read(w wireEntry, e *Entry) error {
 	if err != nil {
 		return err
 	}
+	d.turn = w.Turn
 	*e = Entry{Seq: w.Seq, Time: w.Time, Turn: w.Turn, Body: body}
 	return nil
 }
