@@ -502,3 +502,44 @@ func TestRestoredTables(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamOfLater: a store that an older build made has no tables. Its copy is whole, and has the tables as soon as a node makes them. A stream that is
+// gone after it was copied is lost.
+func TestStreamOfLater(t *testing.T) {
+	link, dir := jettest.Start(t, 1).Dial(), filepath.Join(t.TempDir(), "copy")
+	s := openStore(t, link)
+	storetest.Create(t, s.For(session.Operator), session.Session{ID: storetest.ID(3)})
+	remove := func() {
+		t.Helper()
+		if _, err := link[0].Request("$JS.API.STREAM.DELETE.thinkd_TABLE", nil, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove()
+	f := &Follower{Link: link, Prefix: "thinkd", Dir: dir, Log: slog.New(slog.DiscardHandler), every: time.Nanosecond, loss: time.Millisecond}
+	tails, err := f.tails(jet.Streams{Prefix: "thinkd", Shards: shards})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := tails[len(tails)-1]
+	_, err = table.step(t.Context(), 0)
+	storetest.WantErr(t, "a stream that was never made", err, errNotMade)
+	copyAll(t, link, dir)
+	verified(t, dir)
+	restored(t, dir, time.Time{})
+
+	all, err := jet.OpenTables(t.Context(), link, jet.TableOptions{Prefix: "thinkd", Replicas: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	if err := all.Table("tokens").Change(t.Context(), "a", func([]byte) ([]byte, error) { return []byte("1"), nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.step(t.Context(), 0); err != nil || table.last == 0 {
+		t.Errorf("message %d, %v", table.last, err)
+	}
+	remove()
+	_, err = table.step(t.Context(), 0)
+	storetest.WantErr(t, "a stream that is gone", err, ErrLost)
+}

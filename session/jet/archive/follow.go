@@ -138,6 +138,8 @@ func (t *tail) run(ctx context.Context) error {
 			return t.flush(context.WithoutCancel(ctx))
 		case errors.Is(err, ErrLost), errors.Is(err, ErrDamaged):
 			return fmt.Errorf("stream %s: %w", t.stream, err)
+		case errors.Is(err, errNotMade) && !failing:
+			t.Log.Warn("A stream is not copied yet", "stream", t.stream, "reason", err)
 		case err != nil && !failing:
 			t.Log.Warn("A stream cannot be copied; it is tried again each second", "stream", t.stream, "error", err)
 		case err == nil && failing:
@@ -209,7 +211,7 @@ func (t *tail) next(first uint64) error {
 func (t *tail) step(ctx context.Context, try int) (full bool, err error) {
 	list, err := jet.ReadStream(ctx, t.Link, try, t.stream, t.last+1, batchSize)
 	if err != nil {
-		return false, err
+		return false, t.missing(ctx, err)
 	}
 	for _, m := range list {
 		if err := t.check(ctx, m); err != nil {
@@ -225,6 +227,21 @@ func (t *tail) step(ctx context.Context, try int) (full bool, err error) {
 		err = t.kept(ctx)
 	}
 	return len(list) > 0, err
+}
+
+// errNotMade says that a stream is not there, and that it never had anything that was copied.
+var errNotMade = errors.New("the stream is not there yet: a node with this version of thinkd makes it when it starts, and then it is copied")
+
+// missing says why a stream cannot be read, if that is because it is not there.
+func (t *tail) missing(ctx context.Context, err error) error {
+	_, there, asked := jet.LastSeq(ctx, t.Link, t.stream)
+	switch {
+	case asked != nil || there:
+		return err
+	case t.last == 0:
+		return errNotMade
+	}
+	return t.kept(ctx)
 }
 
 // check reports a message that does not follow the one before in its log. It is copied all the same: it is what is there. Nodes still get the
@@ -325,6 +342,9 @@ func (t *tail) lost(ctx context.Context) (string, error) {
 	last, ok, err := jet.LastSeq(ctx, t.Link, t.stream)
 	if err != nil {
 		return "", err
+	}
+	if !ok && t.last == 0 {
+		return "", errNotMade
 	}
 	if !ok {
 		return "the stream is gone", nil
