@@ -60,7 +60,7 @@ func TestAdmit(t *testing.T) {
 		t.Errorf("tokens %q", words)
 	}
 	list, err := f.List()
-	if err != nil || len(list) != 2 || list[0].ID != g.ID {
+	if err != nil || len(list) != 2 || list[0].ID != g.ID && list[1].ID != g.ID { // in any order: both may be of one millisecond
 		t.Fatal(list, err)
 	}
 	for _, wrong := range []string{"", "thd_", words[0] + "x", words[0][:len(words[0])-1], strings.ToUpper(words[0]), " " + words[0], words[0][4:], list[0].ID, list[0].Digest, "thd_" + list[0].Digest} {

@@ -25,7 +25,6 @@ export class Approval {
 	private readonly seen = h("p", { class: "seen" });
 	private readonly closed: HTMLButtonElement[] = []; // disabled until all was visible
 	private readonly unread = new Map<HTMLElement, HTMLElement>(); // by the mark at its end
-	private readonly appeared = performance.now();
 	private readonly watch: IntersectionObserver;
 	private readonly sizes = new ResizeObserver(() => this.refresh());
 	private sent = false;
@@ -37,9 +36,10 @@ export class Approval {
 			for (const e of list) if (e.isIntersecting) this.read(e.target as HTMLElement);
 		});
 		const parts = this.parts();
-		this.el = h("div", { class: "card ask warn", role: "group", "aria-labelledby": id },
+		this.el = h("div", { class: "card ask warn fresh", role: "group", "aria-labelledby": id },
 			h("header", {}, h("h3", { id }, ...reveal(q.message)), this.left, this.origin()),
 			...parts, ...this.warning(), this.seen, ...this.acts());
+		setTimeout(() => this.el.classList.remove("fresh"), pause);
 		this.refresh();
 	}
 
@@ -163,7 +163,7 @@ export class Approval {
 	}
 
 	private ready(): boolean {
-		return performance.now() - this.appeared >= pause;
+		return !this.el.classList.contains("fresh");
 	}
 
 	private send(r: Ruling): void {

@@ -68,7 +68,7 @@ test("key, folder, tool, second tab, phone", async () => {
 	const second = await open(chrome, page.url(), { context: page.context() });
 	await second.locator(".card.ask").waitFor();
 	const allow = second.getByRole("button", { name: "Allow once", exact: true });
-	await second.waitForTimeout(600); // a new card takes no click
+	await second.locator(".card.ask:not(.fresh)").waitFor();
 	await allow.click();
 	await page.locator(".card.ask").waitFor({ state: "detached" });
 	await page.locator(".foot:visible").nth(1).waitFor();

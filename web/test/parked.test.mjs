@@ -88,7 +88,7 @@ test("a question without a time limit", async () => {
 	await page.reload();
 	const allow = question.getByRole("button", { name: "Allow once", exact: true });
 	await allow.waitFor();
-	await page.waitForTimeout(600); // a new card takes no click
+	await page.locator(".card.ask:not(.fresh)").waitFor();
 	await allow.click();
 	await page.locator(".foot:visible").waitFor();
 	assert.match(await drawn(page.locator(".step", { hasText: "Parked" })), /resumed by an answer/);

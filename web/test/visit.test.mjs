@@ -108,7 +108,7 @@ test("a tool asks, and gets the answer", async () => {
 	assert.match(await page.innerText("#say"), /Asks you: .* wants to use local_time, which a client runs\./);
 	await look(page, "confirm");
 	const allow = page.getByRole("button", { name: "Allow once", exact: true });
-	await page.waitForTimeout(600); // a new card takes no click
+	await page.locator(".card.ask:not(.fresh)").waitFor();
 	await allow.click();
 	await page.locator(".foot:visible").waitFor();
 	const tool = page.locator(".step.tool");
@@ -184,7 +184,7 @@ test("queue, steer, stop, raw updates, search, keys", async () => {
 	// The drawer of a phone.
 	await page.setViewportSize({ width: 390, height: 844 });
 	await page.click("#menu");
-	await page.waitForTimeout(300);
+	await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished)));
 	await shot(page, "drawer", 900);
 	await accessible(page, "drawer");
 	await page.keyboard.press("Escape");

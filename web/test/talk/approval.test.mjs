@@ -35,7 +35,7 @@ before(async () => {
 	rpc = await daemon.rpc();
 });
 
-/** A page on a new session, in which the model wants to do something. The page's clock stands still. */
+/** A page on a new session, in which the model wants to do something. No new card takes a click until later(). */
 async function asks(what, options = {}) {
 	const { session_id } = await rpc.call("session/new", { model_id: "anthropic/claude-opus-5-5", cwd: dir });
 	const page = await open(chrome, daemon.url, options);
@@ -52,7 +52,9 @@ async function asks(what, options = {}) {
 
 async function say(page, what) {
 	await page.evaluate(() => {
-		performance.now = () => 1000;
+		const { setTimeout } = window;
+		window.ends = []; // of pauses
+		window.setTimeout = (then, after, ...more) => (after === 500 ? window.ends.push(then) : setTimeout(then, after, ...more));
 	});
 	await page.fill("#in", what);
 	await page.press("#in", "Enter");
@@ -61,7 +63,7 @@ async function say(page, what) {
 
 /** The pause in which a new card takes no click is over. */
 const later = (page) => page.evaluate(() => {
-	performance.now = () => 1500;
+	for (const end of window.ends.splice(0)) end();
 });
 
 const ended = (page) => page.locator(".foot:visible").last().waitFor();

@@ -128,7 +128,7 @@ test("a prompt that steers is a part of its turn, and not an added message", asy
 	await page.fill("#in", "Be brief.");
 	await page.press("#in", "Control+Enter");
 	await page.locator("#queue li", { hasText: "Be brief." }).waitFor();
-	await page.waitForTimeout(600); // a new card takes no click
+	await page.locator(".card.ask:not(.fresh)").waitFor();
 	await page.getByRole("button", { name: "Allow once", exact: true }).click();
 	await page.locator(".foot:visible").waitFor();
 	assert.equal(await page.locator(".turn:visible").count(), 1, "one turn");

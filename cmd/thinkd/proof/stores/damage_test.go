@@ -80,18 +80,22 @@ func storeToDamage(t *testing.T) (whole, mark []byte, want map[string][]proof.Sp
 	return whole, mark, want
 }
 
-// spoil damages a copy: cuts it, empties it, zeroes or moves a page, turns a bit in a page's head or anywhere.
+// spoil damages a copy: cuts it, empties it, zeroes or moves a page, turns a bit in a page's head or anywhere. The first copy is empty and
+// the second one is whole, so that a few copies reach a refusal and a start without harm, wherever the others are damaged.
 func spoil(r *rand.Rand, n int, whole []byte) (what string, data []byte) {
 	page := os.Getpagesize()
 	data = bytes.Clone(whole)
 	used := len(bytes.TrimRight(data, "\x00"))
 	at := r.IntN(used)
 	start := at / page * page
+	switch {
+	case n == 1:
+		return "whole", data
+	case n%35 == 0:
+		return "empty", nil
+	}
 	switch n % 7 {
 	case 0:
-		if n%5 == 0 {
-			return "empty", nil
-		}
 		return fmt.Sprintf("cut to %d bytes", at), data[:at]
 	case 1:
 		clear(data[start : start+page])
