@@ -14,6 +14,7 @@ type Copied struct {
 	Most int // logs that are remembered, at least the half of it; 0: 100,000
 
 	mu           sync.Mutex
+	store        string                  // its id
 	newer, older map[[16]byte]copyAnswer // by the hash of the subject; when newer has half of Most, it becomes older
 }
 
@@ -40,8 +41,17 @@ func (c *Copied) Add(m Message) error {
 		delete(c.newer, key)
 		return nil
 	}
-	c.newer[key] = copyAnswer{m.Seq, h.ID}
+	c.newer[key] = copyAnswer{Seq: m.Seq, ID: h.ID}
 	return nil
+}
+
+// Name sets the id of the store that is copied, unless it has one.
+func (c *Copied) Name(store string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.store == "" {
+		c.store = store
+	}
 }
 
 // last is the last message of a log; its Seq is 0 if it is not known.
@@ -49,10 +59,12 @@ func (c *Copied) last(subject string) copyAnswer {
 	key := keyOf(subject)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a, ok := c.newer[key]; ok {
-		return a
+	a, ok := c.newer[key]
+	if !ok {
+		a = c.older[key]
 	}
-	return c.older[key]
+	a.Store = c.store
+	return a
 }
 
 // Serve answers nodes until stop is called.

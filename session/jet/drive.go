@@ -54,7 +54,7 @@ type driver struct {
 	peers  Peers // nil: every other node is gone
 	times  Times
 	fights *fights
-	copies string // the subject at which the second copy answers
+	in     names // of the store
 }
 
 // tries is what an append or a claim has in common: a try has a number, and there is an end.
@@ -265,7 +265,7 @@ func (d driver) claim(ctx context.Context, p place) (made claimed, err error) {
 // must be in the log all the same. A leader that is outdated does not have it, so a difference is looked at again later.
 func (d driver) compare(ctx context.Context, c *lease.Claim, p place) (lease.Step, error) {
 	for again := false; ; again = true {
-		there := d.copied(ctx, d.copies, p.subject)
+		there, store := d.copied(ctx, copySubject(d.in.prefix), p.subject)
 		if there.Seq == 0 {
 			return c.Copied(lease.Head{}, lease.Head{}), nil
 		}
@@ -282,13 +282,29 @@ func (d driver) compare(ctx context.Context, c *lease.Claim, p place) (lease.Ste
 			here = f.lease(f.seq)
 		}
 		step := c.Copied(there, here)
-		if step == lease.Done || again {
+		if step == lease.Done {
+			return step, nil
+		}
+		if now, ok, err := d.storeID(ctx); err != nil || !ok || now != store { // it is a copy of the store before a restore
+			return lease.Done, err
+		}
+		if again {
 			return step, nil
 		}
 		if d.wait(ctx); ctx.Err() != nil {
 			return 0, d.gaveUp(ctx, p.ref)
 		}
 	}
+}
+
+// storeID is the id that the store has now; ok is false if it has no format.
+func (d driver) storeID(ctx context.Context) (id string, ok bool, err error) {
+	m, ok, err := d.last(ctx, d.in.state(), d.in.all("format"))
+	if err != nil || !ok {
+		return "", false, err
+	}
+	f, err := formatOf(m.data)
+	return f.ID, true, err
 }
 
 func (d driver) present(node lease.Node) bool {

@@ -25,17 +25,6 @@ type Options struct {
 	Times Times      // zero: DefaultTimes
 }
 
-// format is the value of a store that says how it was made.
-type format struct {
-	Version int `json:"version"`
-	Shards  int `json:"shards"`
-}
-
-const version = 1
-
-// maxShards is how many streams for logs a store may have.
-const maxShards = 64
-
 // Store is a [session.Store] on JetStream. Open makes one.
 type Store struct {
 	driver
@@ -95,7 +84,7 @@ func Open(ctx context.Context, link Link, opt Options) (*Store, error) {
 func newStore(a api, n names, opt Options) *Store {
 	b := &budgets{api: a, names: n, done: make(map[string]uint64)}
 	s := &Store{
-		driver:   driver{reader{a, newCache(), nearSpan}, opt.Node, opt.Peers, opt.Times, newFights(opt.Times.Fought), copySubject(n.prefix)},
+		driver:   driver{reader{a, newCache(), nearSpan}, opt.Node, opt.Peers, opt.Times, newFights(opt.Times.Fought), n},
 		names:    n,
 		people:   &people{api: a, names: n, known: make(map[session.Owner]person)},
 		values:   &values{api: a, names: n, owners: make(map[person]*family)},
@@ -108,21 +97,6 @@ func newStore(a api, n names, opt Options) *Store {
 	return s
 }
 
-// shardsOf reads a format.
-func shardsOf(data []byte) (int, error) {
-	var f format
-	if err := json.Unmarshal(data, &f); err != nil {
-		return 0, fmt.Errorf("%w: %w", session.ErrDamaged, err)
-	}
-	if f.Version > version {
-		return 0, session.ErrNewer
-	}
-	if f.Shards < 1 || f.Shards > maxShards {
-		return 0, fmt.Errorf("%w: %d shards", session.ErrDamaged, f.Shards)
-	}
-	return f.Shards, nil
-}
-
 // prepare makes what is not there.
 func prepare(ctx context.Context, a api, opt Options) (names, error) {
 	n := names{opt.Prefix, opt.Shards}
@@ -131,16 +105,20 @@ func prepare(ctx context.Context, a api, opt Options) (names, error) {
 	if err := a.create(ctx, state); err != nil {
 		return n, err
 	}
+	minted := newPerson()
 	_, err := a.cas(ctx, n.state(), n.all("format"), func(old message, ok bool) ([]byte, error) {
-		f := format{version, opt.Shards}
-		if !ok {
-			return json.Marshal(f)
+		f := format{Version: version, Shards: opt.Shards}
+		if ok {
+			var err error
+			if f, err = formatOf(old.data); err != nil {
+				return nil, err
+			}
 		}
-		shards, err := shardsOf(old.data)
-		if err == nil {
-			n.shards = shards
+		if n.shards = f.Shards; f.ID != "" {
+			return nil, nil
 		}
-		return nil, err
+		f.ID = minted // also if an older build made the store
+		return json.Marshal(f)
 	})
 	if err != nil {
 		return n, err

@@ -30,6 +30,7 @@ type Message struct {
 type Streams struct {
 	Prefix string
 	Shards int
+	ID     string // of the store; it gets another one when it is restored. Empty: only older builds have opened it
 }
 
 // FindStreams reads how a store was made.
@@ -45,8 +46,8 @@ func FindStreams(ctx context.Context, link Link, prefix string) (s Streams, err 
 	if err != nil {
 		return s, err
 	}
-	shards, err := shardsOf(m.data)
-	return Streams{prefix, shards}, err
+	f, err := formatOf(m.data)
+	return Streams{prefix, f.Shards, f.ID}, err
 }
 
 // Logs are the streams with logs.
@@ -66,13 +67,13 @@ func (s Streams) Made() string { return names{prefix: s.Prefix}.made() }
 // Tables is the stream with the rows of tables, of which the last message of each subject counts.
 func (s Streams) Tables() string { return names{prefix: s.Prefix}.tables() }
 
-// ShardsOf takes the number of shards from a message of the stream with values. ok is false if it is not the one that has it.
-func (s Streams) ShardsOf(m Message) (shards int, ok bool, err error) {
+// FormatOf takes the number of shards and the id of the store from a message of the stream with values. ok is false if it is not the one that has them.
+func (s Streams) FormatOf(m Message) (shards int, id string, ok bool, err error) {
 	if m.Subject != (names{prefix: s.Prefix}).all("format") {
-		return 0, false, nil
+		return 0, "", false, nil
 	}
-	shards, err = shardsOf(m.Data)
-	return shards, true, err
+	f, err := formatOf(m.Data)
+	return f.Shards, f.ID, true, err
 }
 
 // Filler is a subject in a stream with logs that no log has.

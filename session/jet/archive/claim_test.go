@@ -2,8 +2,10 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +86,11 @@ func TestClaimAfterLoss(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			streams, err := jet.FindStreams(t.Context(), link, f.Prefix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.has.Name(streams.ID) // as if the servers had been put back, and not restored
 			stop, err := f.has.Serve(link, f.Prefix)
 			if err != nil {
 				t.Fatal(err)
@@ -121,4 +128,37 @@ func TestClaimsWithCopy(t *testing.T) {
 	}
 	_, err = of.Claim(t.Context(), page[0].ID)
 	storetest.WantErr(t, "claim of a deleted session", err, session.ErrNotFound)
+}
+
+// TestOldCopyAfterRestore: a copy process that still runs after a restore to an earlier time makes no session read-only, and does not go on in its
+// directory.
+func TestOldCopyAfterRestore(t *testing.T) {
+	link, dir := jettest.Start(t, 1).Dial(), t.TempDir()
+	s := openPatient(t, link)
+	of, id := s.For(session.Operator), storetest.ID(3)
+	storetest.Create(t, of, session.Session{ID: id})
+	copyAll(t, link, dir)
+	until := lastTime(t, dir)
+	log := storetest.Claim(t, of, id)
+	storetest.AddTo(t, log, storetest.Said(storetest.TurnA, "later"))
+	if err := errors.Join(log.Release(t.Context()), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	stop := answering(t, link, dir)
+	defer stop()
+	for _, stream := range []string{"LOG_0", "LOG_1", "STATE", "MADE", "TABLE", "CKPT"} {
+		if _, err := link[0].Request("$JS.API.STREAM.DELETE.thinkd_"+stream, nil, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := (Restoring{Conns: link, Dir: dir, Until: until, Store: jet.Options{Replicas: 1, MaxGrowth: 1 << 20}}).Restore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s = openPatient(t, link)
+	defer s.Close()
+	storetest.AddTo(t, storetest.Claim(t, s.For(session.Operator), id), storetest.Said(storetest.TurnB, "instead"))
+	err := (&Follower{Link: link, Prefix: "thinkd", Dir: dir, Log: slog.New(slog.DiscardHandler)}).Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "use a new directory") {
+		t.Errorf("a copy goes on after a restore: %v", err)
+	}
 }

@@ -38,6 +38,7 @@ const (
 
 // notes are what a copy knows of itself. They are in the file notesName of its directory.
 type notes struct {
+	Store   string            `json:"store,omitempty"`  // the id of the store
 	Cleaned time.Time         `json:"cleaned,omitzero"` // when the last cleaning began that came to its end
 	Upto    map[string]uint64 `json:"upto,omitempty"`   // by stream: the message up to which its tombstones have done their work
 }
@@ -66,7 +67,21 @@ func (n notes) write(dir string) error {
 	return durable.Replace(filepath.Join(dir, notesName), data)
 }
 
-// cleaning is one.
+// belongs makes sure that the directory has the copy of a store with an id: what is copied of a store after a restore begins in a new one.
+func (f *Follower) belongs(id string) error {
+	f.has.Name(id)
+	n, err := readNotes(f.Dir)
+	if err != nil || id == "" || n.Store == id {
+		return err
+	}
+	if n.Store != "" {
+		return fmt.Errorf("%s is the copy of another store, or of this one before a restore: use a new directory", f.Dir)
+	}
+	n.Store = id
+	return n.write(f.Dir)
+}
+
+// cleaning is what one run of clean knows.
 type cleaning struct {
 	since   time.Time // values that were replaced before this time go
 	settled time.Time // tombstones after this time do not count yet
@@ -96,7 +111,8 @@ func (f *Follower) clean(ctx context.Context, tails []*tail) error {
 			return fmt.Errorf("stream %s: %w", t.stream, err)
 		}
 	}
-	return notes{Cleaned: now, Upto: c.upto}.write(f.Dir)
+	n.Cleaned, n.Upto = now, c.upto
+	return n.write(f.Dir)
 }
 
 // verdict is what happens to a message.
@@ -128,7 +144,7 @@ func (c *cleaning) rule(t *tail, upto uint64) (rule func(m jet.Message) verdict,
 	}, none
 }
 
-// tombstone takes note of one, and decides about it. fresh says that no cleaning before this one has removed what it is about.
+// tombstone remembers a tombstone, and decides whether it stays. fresh reports that no earlier cleaning has removed what it is about.
 func (c *cleaning) tombstone(stream string, m jet.Message, upto uint64) (v verdict, fresh bool) {
 	c.upto[stream] = max(c.upto[stream], m.Seq)
 	if m.Seq <= upto && m.Time.Before(c.since) && m.Time.Before(c.stamps) {
@@ -159,7 +175,7 @@ func (c *cleaning) logs(stream string, upto uint64) (rule func(m jet.Message) ve
 	return rule, func(seq uint64) bool { return seq <= upto && len(gone) == 0 }
 }
 
-// account takes note of the account of a deleted session.
+// account remembers the session of an account that was deleted.
 func (c *cleaning) account(m jet.Message) error {
 	v, ok := jet.ValueOf(m.Subject)
 	if !ok || v.Account() == "" {

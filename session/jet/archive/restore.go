@@ -179,6 +179,9 @@ func (r Restoring) state(ctx context.Context, c contents, deleted map[session.ID
 	forgotten := make(map[string]uint64)
 	newest := make(map[string]jet.Message)
 	if _, _, err := each(r.Dir, c.streams.State(), func(m jet.Message) error {
+		if _, _, is, err := c.streams.FormatOf(m); is || err != nil { // the new store has its own
+			return err
+		}
 		v, ok := jet.ValueOf(m.Subject)
 		if ok && v.Forgets() {
 			forgotten[v.Owner] = m.Seq

@@ -81,7 +81,7 @@ func open(dir string) (c contents, err error) {
 		return c, fmt.Errorf("%s has no copy of a store", dir)
 	}
 	_, _, err = each(dir, c.streams.State(), func(m jet.Message) error {
-		shards, ok, err := c.streams.ShardsOf(m)
+		shards, _, ok, err := c.streams.FormatOf(m)
 		if ok {
 			c.streams.Shards = shards
 		}
