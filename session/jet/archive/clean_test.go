@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -37,24 +36,27 @@ func clean(t *testing.T, link jet.Link, dir string, after time.Duration) []*tail
 func having(t *testing.T, dir, text string) (list []string) {
 	t.Helper()
 	for path, data := range filesOf(t, dir) {
-		if bytes.Contains(data, []byte(text)) {
+		if strings.Contains(data, text) {
 			list = append(list, path)
 		}
 	}
 	return list
 }
 
-func filesOf(t *testing.T, dir string) map[string][]byte {
+// filesOf are the files of a copy. They are strings, because cmp compares these at once, and slices byte for byte.
+func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.segment"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := make(map[string][]byte)
+	all := make(map[string]string)
 	for _, path := range paths {
-		if all[path], err = os.ReadFile(path); err != nil {
+		data, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
+		all[path] = string(data)
 	}
 	return all
 }
@@ -207,7 +209,7 @@ func TestCleanKilled(t *testing.T) {
 	clean(t, link, dir, 0)
 	want, files := verified(t, dir), filesOf(t, dir)
 	for path, data := range old {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
