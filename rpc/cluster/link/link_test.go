@@ -1,6 +1,7 @@
 package link_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -187,10 +189,38 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A request waits while its session goes to another node: from a node that was killed to the edge, or to a third node.
+// A request waits while its session goes to another node: from a node that was killed to the edge, or to a third node. At the address of the killed node
+// nobody may answer, a proxy that hangs up, or another program that has got the port.
 func TestWaitsForMove(t *testing.T) {
-	for _, to := range []string{"a", "c"} {
-		t.Run("to "+to, func(t *testing.T) {
+	answers := func(answer string) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := testgo.Go(t, func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return // the listener is closed below
+				}
+				_, _ = io.WriteString(c, answer) // the node may have hung up
+				_ = c.Close()
+			}
+		})
+		t.Cleanup(func() {
+			_ = l.Close()
+			<-done
+		})
+		return l.Addr().String()
+	}
+	for name, k := range map[string]struct{ to, address string }{
+		"to a":            {"a", ""},
+		"to c":            {"c", ""},
+		"hung up":         {"c", answers("")},
+		"another program": {"c", answers("HTTP/1.1 400 Bad Request\r\n\r\n")},
+	} {
+		to := k.to
+		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			c.await = time.Minute
 			for _, name := range []string{"a", "b", "c"} {
@@ -199,6 +229,7 @@ func TestWaitsForMove(t *testing.T) {
 			id := c.nodes["b"].create("")
 			c.nodes["b"].end()
 			c.nodes["b"].group.Close()
+			c.nodes["b"].address = cmp.Or(k.address, c.nodes["b"].address)
 			c.moves[id], c.asked = to, nil
 			v := c.nodes["a"].connect()
 			if got := v.result("session/attach", of(id, "")).Get("session.session_id").String(); got != string(id) {

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -365,11 +366,22 @@ func (m *remote) unreachable(ctx context.Context) bool {
 	return unreachable(m.failed)
 }
 
-// unreachable reports whether a link was not opened because nobody answers at the address, so that the session may soon be elsewhere.
+// unreachable reports whether a link was not opened because no node answers at the address, so that the session may soon be elsewhere. A proxy may hang
+// up there, or another program have got the port. The alerts of TLS are refusals by a node: Go's operations for them are "remote error" and
+// "local error".
 func unreachable(cause error) bool {
-	dial, ok := errors.AsType[*net.OpError](cause)
-	return ok && dial.Op == "dial" || errors.Is(cause, errGone) || errors.Is(cause, errSilent) || errors.Is(cause, context.DeadlineExceeded) ||
-		errors.Is(cause, os.ErrDeadlineExceeded)
+	if op, ok := errors.AsType[*net.OpError](cause); ok && (op.Op == "dial" || op.Op == "read" || op.Op == "write") {
+		return true
+	}
+	if _, other := errors.AsType[tls.RecordHeaderError](cause); other {
+		return true
+	}
+	for _, silence := range []error{io.EOF, io.ErrUnexpectedEOF, errGone, errSilent, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
+		if errors.Is(cause, silence) {
+			return true
+		}
+	}
+	return false
 }
 
 // hello opens a link for the client.
