@@ -76,6 +76,7 @@ func TestRights(t *testing.T) {
 	for _, m := range native {
 		refused(p, m.Name, m.Right.String(), conn.CodeForbidden)
 	}
+	refused(p, "session/fly", method.Admin.String(), conn.CodeForbidden) // also a method that is in no table
 	e := s.as(t, method.Principal{}, true)
 	defer e.HangUp()
 	for name, m := range s.editorMethods() {

@@ -158,7 +158,7 @@ func (c *Client) handle(call *conn.Call) {
 	out, err := failure.Guard(func() (method.Outcome, error) {
 		switch {
 		case !ok:
-			return method.Outcome{}, conn.ErrMethodNotFound
+			return method.Outcome{}, c.unknown()
 		case m.Late && call.InBatch():
 			return late()
 		}
@@ -241,6 +241,16 @@ func (c *Client) admit(call *conn.Call, m method.Bound) (to Remote, id session.I
 	}
 	to, err = c.route(call, m, id)
 	return to, id, err
+}
+
+// unknown is why a method is refused that the table does not have: no right of it could be checked. So it is refused like one that needs the
+// highest, and only who administers the daemon learns that it does not exist. Editors always do: their protocol asks for it.
+func (c *Client) unknown() error {
+	if c.dialect == "" && c.May(method.Admin, "") != nil {
+		return &conn.Error{Code: conn.CodeForbidden, Message: "the method does not exist, or needs the right " + method.Admin.String() + ", which this client does not have",
+			Data: map[string]any{"right": method.Admin.String()}}
+	}
+	return conn.ErrMethodNotFound
 }
 
 // route returns the node that answers a call; nil: this daemon does.

@@ -145,7 +145,7 @@ func TestServeUserSocket(t *testing.T) {
 	}
 	defer c.Close()
 	in := bufio.NewReader(c)
-	for method, want := range map[string]string{"initialize": `"user":"ann","rights":["use"]`, "daemon/status": "-32601", "session/list": `"sessions":[]`} {
+	for method, want := range map[string]string{"initialize": `"user":"ann","rights":["use"]`, "daemon/status": `"code":1012`, "session/list": `"sessions":[]`} {
 		if _, err := fmt.Fprintf(c, `{"jsonrpc":"2.0","id":1,"method":%q}`+"\n", method); err != nil {
 			t.Fatal(err)
 		}
