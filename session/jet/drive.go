@@ -78,18 +78,16 @@ func (d driver) publishHead(ctx context.Context, t *tries, p place, h head, body
 	}
 	w := write{after: &h.Back, head: text}
 	if h.Deleted {
-		w.ttl = tombstoneTime
+		w.ttl = TombstoneTime
 	}
 	answer, seq, full := d.publish(ctx, t.n, p.subject, w, body)
 	t.n, t.full = t.n+1, full
 	return answer, seq, nil
 }
 
-// tombstoneTime is longer than a stamp can be sent again: a session that was deleted must not come back by its stamp.
-const tombstoneTime = stampTime + 24*time.Hour
-
-// TombstoneTime is how long the servers keep the tombstones of sessions and of rows. Stamps are not kept as long.
-const TombstoneTime = tombstoneTime
+// TombstoneTime is how long the servers keep the tombstones of sessions and of rows. It is longer than a stamp can be sent again: a session that was
+// deleted must not come back by its stamp.
+const TombstoneTime = stampTime + 24*time.Hour
 
 // look makes one try to read the newest message. Except for the first, it waits before.
 func (d driver) look(ctx context.Context, t *tries, p place) (f found, there bool, err error) {

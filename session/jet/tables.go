@@ -23,7 +23,7 @@ import (
 //
 //	Change ── compare and set ──► P_TABLE ◄── look, read ── mirror ──► Rows, of each node
 //
-// A row that was removed leaves an empty message for tombstoneTime, which tells the other nodes. A node that could not look for half of that time
+// A row that was removed leaves an empty message for TombstoneTime, which tells the other nodes. A node that could not look for half of that time
 // reads all rows again.
 type Tables struct {
 	api
@@ -160,7 +160,7 @@ func (t *Tables) look(ctx context.Context) error {
 		}
 		from = 1
 	}
-	if sent.Sub(t.sent) > tombstoneTime/2 { // tombstones may be gone
+	if sent.Sub(t.sent) > TombstoneTime/2 { // tombstones may be gone
 		from = 1
 	}
 	t.mu.Unlock()
@@ -368,7 +368,7 @@ func (t *Table) Change(ctx context.Context, key string, change func(old []byte) 
 		return fmt.Errorf("a row of %s has a key of %d bytes: it must have 1 to %d", t.Name(), len(key), maxRowKey)
 	}
 	subject := t.all.row(t.name, key)
-	stored, err := t.all.casFor(ctx, t.all.names.tables(), subject, tombstoneTime, func(m message, _ bool) ([]byte, error) {
+	stored, err := t.all.casFor(ctx, t.all.names.tables(), subject, TombstoneTime, func(m message, _ bool) ([]byte, error) {
 		old, err := t.all.parse(m)
 		if m.seq > 0 && err != nil {
 			return nil, err

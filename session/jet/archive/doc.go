@@ -16,5 +16,5 @@
 //
 // Once a day a Follower removes what no restore needs, such as the messages of deleted sessions. See clean.go.
 //
-// Files depend in one direction: segment, dir, then clean and follow, verify, then restore.
+// Files depend in one direction: segment, dir, follow, clean, then run and verify, then restore.
 package archive

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/session/jet"
 )
 
@@ -19,14 +18,11 @@ func (f *Follower) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.MakeDir(f.Dir); err != nil {
+	tails, err := f.tails(streams)
+	if err != nil {
 		return err
 	}
 	if err := f.belongs(streams.ID); err != nil {
-		return err
-	}
-	tails, err := f.tails(streams)
-	if err != nil {
 		return err
 	}
 	stop, err := f.has.Serve(f.Asked, f.Prefix)
