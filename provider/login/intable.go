@@ -14,8 +14,8 @@ import (
 
 // inTable keeps each entry in a row of a table that several nodes share.
 //
-// Some vendors replace the refresh token each time it is used, and reject the old one. So only one node at a time renews a login. That node puts a
-// claim into the row, uses the token, and stores the new one. The other nodes wait, and use the new token. No decision depends on the
+// At some vendors a refresh token works once, and each renewal returns the next one. Two nodes must not use the same token. So a node that
+// renews a login writes a claim into the row, uses the token, and stores the new one. The other nodes wait for that. No decision depends on the
 // clocks of two nodes: a node gives a claim claimTime from when it sees it first. After that the claim's node is dead or cut off, and may have used the
 // token. Nobody tries the token a second time, because a vendor may then end the whole login: it is void until somebody logs in.
 type inTable struct {

@@ -136,8 +136,8 @@ func (k *Keys) Set(providerID string, g Grant) error {
 // Renew uses a grant up, and keeps the one that replaces it. use gets the new one, which may be the same; it ends with its context. Renew returns the
 // grant that is stored afterwards: that of use, or that of a login in the meantime, or the zero Grant after a logout.
 //
-// In a cluster one node at a time runs use, within claimTime. The other nodes get the grant that it stored. If that node ends before it
-// has stored one, the vendor may reject the old grant: the error is ErrUsedUp, and a person has to log in.
+// In a cluster, one node calls use, for at most claimTime. Renew waits on the other nodes, and returns the grant that this node stores. It returns
+// ErrUsedUp if the node stores none in time: the vendor may reject the old grant, and a person has to log in.
 //
 // Further errors are those of use, and ErrNotKept. After that the new grant applies in this process all the same, because the old one is not valid any
 // more.

@@ -47,7 +47,7 @@ func (p *part) start(over func()) error {
 	}
 	started := make(chan error, 1)
 	ended, ready := make(chan struct{}), make(chan struct{})
-	go func() { // ends with the process, which end ends
+	go func() { // ends with the process; p.end stops that
 		runtime.LockOSThread() // on Linux, the process is killed when the thread ends that started it
 		defer runtime.UnlockOSThread()
 		if err := cmd.Start(); err != nil {
