@@ -6,10 +6,12 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -136,9 +138,11 @@ func testStampsOfOwners(t *testing.T, s session.Store) {
 		}
 	}
 	// As many as a store remembers of one owner leave those of others alone.
+	var wg sync.WaitGroup
 	for i := range session.MaxStamps + 1 {
-		Once(t, s.For(ann), "more "+string(ID(i)), 1000+i)
+		wg.Go(testgo.Guard(t, func() { Once(t, s.For(ann), "more "+string(ID(i)), 1000+i) }))
 	}
+	wg.Wait()
 	for i, owner := range owners {
 		m, ok := remembered(t, s.For(owner), "a")
 		if want := owner != ann; ok != want {
