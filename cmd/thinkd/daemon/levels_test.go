@@ -394,7 +394,7 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 	}
 	if form != nil {
 		want.wire = form
-		if got := effortInForce(body); got != effort {
+		if got := currentEffort(body); got != effort {
 			t.Errorf("%s: the effort in effect on the wire is %q, want %q", name, got, effort)
 		}
 	}
@@ -433,8 +433,8 @@ func (s *conversation) inPlace(want *expected) (effort string, top map[string]an
 	return effort, top
 }
 
-// effortInForce is the last that a body says: at its top, or in front of a message.
-func effortInForce(body map[string]any) string {
+// currentEffort is the last that a body says: at its top, or in front of a message.
+func currentEffort(body map[string]any) string {
 	say := func(in map[string]any, was string) string {
 		if output, ok := in["output_config"].(map[string]any); ok {
 			return output["effort"].(string)
