@@ -132,6 +132,7 @@ func (s *state) read(now time.Time) error {
 	}
 	s.sum = gate.NewSum(used)
 	s.measure()
+	s.unlisted = s.moves != nil // the session may have been at a node that died, and lists show what that node said of it
 	return nil
 }
 

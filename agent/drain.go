@@ -2,8 +2,10 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"sync"
 
+	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -22,6 +24,40 @@ func (g *Group) Holds(ref session.Ref) bool {
 	}
 	_, parked := g.cfg.parks.At(ref)
 	return parked
+}
+
+// Lists are those who watch the group's sessions.
+func (g *Group) Lists() *watch.Hub { return g.cfg.lists }
+
+// Relist publishes, for other processes alone, all loaded sessions that the lists of these owners show. Clients of another process have begun to watch
+// them: the store does not have all that is true of a loaded session. It does not wait.
+func (g *Group) Relist(owners []session.Owner) {
+	lists := make(map[session.Owner]bool)
+	for _, o := range owners {
+		lists[o] = true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	for ref, l := range g.agents {
+		if !l.loaded() || !lists[ref.Owner] && !g.guestOf(ref, lists) {
+			continue
+		}
+		g.loads.Go(func() { // ends with the group's context at the latest; Close waits
+			_, _ = ask(g.ctx, l.agent, func(s *state) (struct{}, error) { // one that ends publishes what it leaves
+				if !s.deleted {
+					s.cfg.lists.Repeat(s.ref.Owner, s.row(Live{s.status(), s.needs()}))
+				}
+				return struct{}{}, nil
+			})
+		})
+	}
+}
+
+func (g *Group) guestOf(ref session.Ref, lists map[session.Owner]bool) bool {
+	return g.cfg.Guests != nil && slices.ContainsFunc(g.cfg.Guests(ref), func(guest session.Owner) bool { return lists[guest] })
 }
 
 // Abandon ends the agents of the sessions in which a turn runs, without a word in their logs. It is for a node of a cluster that was cut off for so

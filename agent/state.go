@@ -564,9 +564,14 @@ func (s *state) list(now Live) {
 	if s.cfg.lists == nil || s.deleted || !s.cfg.lists.Watched(s.ref) {
 		return
 	}
+	s.cfg.lists.Publish(s.ref.Owner, s.row(now))
+}
+
+// row is the session as lists show it.
+func (s *state) row(now Live) watch.Change {
 	record := s.view.Session.Changing()
 	record.Status, record.Usage = now.Status, s.usage()
-	s.cfg.lists.Publish(s.ref.Owner, watch.Change{Kind: watch.Changed, Session: record, Needs: now.Needs})
+	return watch.Change{Kind: watch.Changed, Session: record, Needs: now.Needs, Epoch: s.owned.Epoch()}
 }
 
 // listed reports whether an event changes what lists show of a session, in addition to its Live.

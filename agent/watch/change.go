@@ -33,6 +33,7 @@ type Change struct {
 	Session session.Session // as [session.Session.Changing]; Status and Usage are live. Of one that was removed there is only the ID
 	Of      session.Owner   // whose session it is; set by the hub
 	Needs   Need            // of any person; empty: nothing. It is never Read: see NeedsOf
+	Epoch   uint64          // of the claim of the log by the daemon that publishes the change; 0: it has not claimed the log
 }
 
 // NeedsOf is what the session needs of a principal.

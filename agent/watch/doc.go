@@ -6,6 +6,9 @@
 //	agent ──Publish──► Hub ──► Subscription ──Take──► client
 //	                     └──► Subscription ──Take──► client
 //
+// Daemons that share their sessions pass changes on. One takes what all its sessions publish from the [Hub.Tap], and the others give it to
+// their clients with [Hub.Receive].
+//
 // Guarantees:
 //
 //   - a subscriber gets the changes of the sessions of one owner and of those that are shared with that owner, and of no other. Whether a session

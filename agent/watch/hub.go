@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -13,6 +14,8 @@ type Hub struct {
 
 	mu     sync.RWMutex
 	subs   map[session.Owner][]*Subscription // a list is replaced as a whole
+	tap    *Subscription                     // nil: there are no other daemons
+	began  func(session.Owner)
 	closed bool
 }
 
@@ -22,8 +25,11 @@ func NewHub(guests func(session.Ref) []session.Owner) *Hub {
 	return &Hub{guests: guests, subs: make(map[session.Owner][]*Subscription)}
 }
 
-// Watched reports whether anybody gets the changes of a session.
-func (h *Hub) Watched(ref session.Ref) bool {
+// Watched reports whether anybody gets the changes of a session that this daemon publishes.
+func (h *Hub) Watched(ref session.Ref) bool { return h.tapped() != nil || h.WatchedHere(ref) }
+
+// WatchedHere reports whether a client of this daemon gets the changes of a session.
+func (h *Hub) WatchedHere(ref session.Ref) bool {
 	return len(h.of(ref.Owner)) > 0 || slices.ContainsFunc(h.guestsOf(ref), func(guest session.Owner) bool { return len(h.of(guest)) > 0 })
 }
 
@@ -44,10 +50,54 @@ func (h *Hub) of(owner session.Owner) []*Subscription {
 // lists after it has subscribed misses nothing.
 func (h *Hub) Publish(owner session.Owner, c Change) {
 	c.Of = owner
-	h.send(owner, c)
-	for _, guest := range h.guestsOf(session.Ref{Owner: owner, ID: c.Session.ID}) {
+	h.Receive(c)
+	h.Repeat(owner, c)
+}
+
+// Receive sends a change from another daemon to the subscribers of the session's owner and of its guests.
+func (h *Hub) Receive(c Change) {
+	h.send(c.Of, c)
+	for _, guest := range h.guestsOf(session.Ref{Owner: c.Of, ID: c.Session.ID}) {
 		h.send(guest, c)
 	}
+}
+
+// Repeat sends a change to the tap alone: the subscribers of this daemon know it.
+func (h *Hub) Repeat(owner session.Owner, c Change) {
+	if tap := h.tapped(); tap != nil && !c.Session.Ephemeral { // such a session is not there for other daemons
+		c.Of = owner
+		tap.push(c)
+	}
+}
+
+func (h *Hub) tapped() *Subscription {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.tap
+}
+
+// Tap returns a subscription to all changes that this daemon publishes, of all owners, for other daemons that share its sessions. It takes the place of the
+// one before, and outlives Close. began is called when a client begins to watch the list of an owner; it must not wait.
+func (h *Hub) Tap(began func(session.Owner)) *Subscription {
+	s := newSubscription()
+	s.leave = func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.tap == s {
+			h.tap, h.began = nil, nil
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tap, h.began = s, began
+	return s
+}
+
+// Owners lists those whose lists clients watch.
+func (h *Hub) Owners() []session.Owner {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return slices.Collect(maps.Keys(h.subs))
 }
 
 // PublishTo sends a change of an owner's session to the subscribers of one guest. It is for the beginning and the end of a sharing.
@@ -66,14 +116,21 @@ func (h *Hub) send(to session.Owner, c Change) {
 func (h *Hub) Subscribe(owner session.Owner) *Subscription {
 	s := newSubscription()
 	s.leave = func() { h.leave(owner, s) }
+	if began := h.enter(owner, s); began != nil {
+		began(owner)
+	}
+	return s
+}
+
+func (h *Hub) enter(owner session.Owner, s *Subscription) (began func(session.Owner)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		s.err = ErrStale
-		return s
+		return nil
 	}
 	h.subs[owner] = append(slices.Clip(h.subs[owner]), s)
-	return s
+	return h.began
 }
 
 func (h *Hub) leave(owner session.Owner, s *Subscription) {
@@ -88,11 +145,16 @@ func (h *Hub) leave(owner session.Owner, s *Subscription) {
 	}
 }
 
-// Close ends all subscriptions.
-func (h *Hub) Close() {
+// Stale ends all subscriptions, because changes of other daemons may be missing. Clients subscribe again.
+func (h *Hub) Stale() { h.endAll(false) }
+
+// Close ends all subscriptions, also those to come.
+func (h *Hub) Close() { h.endAll(true) }
+
+func (h *Hub) endAll(closed bool) {
 	h.mu.Lock()
 	all := h.subs
-	h.subs, h.closed = nil, true
+	h.subs, h.closed = make(map[session.Owner][]*Subscription), h.closed || closed
 	h.mu.Unlock()
 	for _, list := range all {
 		for _, s := range list {

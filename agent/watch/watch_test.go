@@ -129,6 +129,50 @@ func TestGuests(t *testing.T) {
 	his.Close()
 }
 
+// A tap gets what this daemon publishes, of all owners, and not what comes from others. It outlives the hub.
+func TestTap(t *testing.T) {
+	ann := session.Owner{User: "ann"}
+	h := NewHub(nil)
+	var began []session.Owner
+	first := h.Tap(func(o session.Owner) { began = append(began, o) })
+	tap := h.Tap(func(o session.Owner) { began = append(began, o) })
+	first.Close()
+	if !h.Watched(session.Ref{Owner: ann}) || h.WatchedHere(session.Ref{Owner: ann}) {
+		t.Error("who watches")
+	}
+	sub := h.Subscribe(ann)
+	h.Publish(ann, changed("a", "1"))
+	h.Publish(session.Operator, changed("b", "2"))
+	h.Publish(ann, Change{Session: session.Session{ID: "d", Ephemeral: true}})
+	h.Repeat(ann, changed("e", "4"))
+	other := changed("c", "3")
+	other.Of = ann
+	h.Receive(other)
+	if got := take(t, sub); !slices.Equal(got, []string{"changed a 1", "created d", "changed c 3"}) {
+		t.Errorf("a client gets %q", got)
+	}
+	if got := h.Owners(); !slices.Equal(got, []session.Owner{ann}) || !slices.Equal(began, got) {
+		t.Errorf("the lists of %v are watched, and of %v were begun", got, began)
+	}
+	h.Stale()
+	again := h.Subscribe(ann)
+	h.Close()
+	h.Publish(ann, changed("f", "5"))
+	for name, s := range map[string]*Subscription{"before": sub, "after": again} {
+		if got := take(t, s); !slices.Equal(got, []string{"stale"}) {
+			t.Errorf("%s: %q", name, got)
+		}
+		s.Close()
+	}
+	if got := take(t, tap); !slices.Equal(got, []string{"changed a 1", "changed b 2", "changed e 4", "changed f 5"}) {
+		t.Errorf("the tap gets %q", got)
+	}
+	tap.Close()
+	if h.Publish(ann, changed("g", "6")); h.Watched(session.Ref{Owner: ann}) {
+		t.Error("the tap is closed")
+	}
+}
+
 // What waits for a subscriber that does not read is bounded, in sessions and in bytes. Changes of one session take the room of one.
 func TestSlowSubscriber(t *testing.T) {
 	h := NewHub(nil)

@@ -107,7 +107,8 @@ var allowed = map[string][]string{
 	"rpc/cluster/heartbeat": {"rpc/cluster/presence", "session", "session/jet", "session/lease"},
 	"rpc/cluster/model":     {"session", "session/lease"},
 	"rpc/cluster/link":      {"rpc/auth", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/method", "session"},
-	"rpc/cluster/node":      {"provider/durable", "rpc/cluster/heartbeat", "session", "session/jet", "session/lease"},
+	"rpc/cluster/lists":     {"agent/watch", "session", "session/jet", "session/lease"},
+	"rpc/cluster/node":      {"agent/watch", "provider/durable", "rpc/cluster/heartbeat", "rpc/cluster/lists", "session", "session/jet", "session/lease"},
 
 	"provider/sim":           {"provider/sim/portable", "provider/sim/schema", "provider/sim/strict"},
 	"provider/sim/schema":    {"provider/sim/strict"},
@@ -163,7 +164,7 @@ var onlyIn = map[string][]string{
 	"github.com/coder/websocket":             {"rpc/conn"},
 	"github.com/sourcegraph/jsonrpc2":        {"rpc/conn"},
 	"go.etcd.io/bbolt":                       {"session/bolt"},
-	"github.com/nats-io/nats.go":             {"cmd/thinkd-store", "rpc/cluster/heartbeat", "rpc/cluster/node", "session/jet", "session/jet/archive", "session/jet/jettest"},
+	"github.com/nats-io/nats.go":             {"cmd/thinkd-store", "rpc/cluster/heartbeat", "rpc/cluster/lists", "rpc/cluster/node", "session/jet", "session/jet/archive", "session/jet/jettest"},
 	"github.com/nats-io/nats-server":         {"cmd/thinkd-store", "session/jet/jettest"}, // a program of its own, and tests
 	"github.com/google/jsonschema-go":        {"agent/tool/arguments", "rpc", "rpc/method", "rpc/wire"},
 	"mvdan.cc/sh":                            {"agent/tool/approval"},

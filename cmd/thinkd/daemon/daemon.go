@@ -184,7 +184,9 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		SetKey: d.setKey, SetOwnKey: setOwnKey, Login: d.login, Refresh: d.models.lists.Refresh, DefaultsChanged: d.agents.DefaultsChanged,
 	})
 	if d.node != nil {
-		d.node.Serve(d.agents)
+		if err := d.node.Serve(d.agents); err != nil {
+			return nil, errors.Join(err, d.close())
+		}
 	}
 	if d.links != nil {
 		d.links.serve(d.server, d.tokens)

@@ -243,6 +243,13 @@ func (n *Node) Confirmed() time.Duration {
 	return n.contact.Confirmed()
 }
 
+// Newest is the connection on which the newest heartbeat of this node came back.
+func (n *Node) Newest() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.contact.Newest()
+}
+
 // NotMine asks a node whether it has neither the log of a session open with an epoch, nor a claim of it on the way.
 func (n *Node) NotMine(ctx context.Context, node lease.Node, ref session.Ref, epoch uint64) bool {
 	return n.ask(ctx, node, ref, epoch, false).NotMine

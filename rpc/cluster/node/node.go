@@ -7,8 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/rpc/cluster/heartbeat"
+	"github.com/thinkd/thinkd/rpc/cluster/lists"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/jet"
 	"github.com/thinkd/thinkd/session/lease"
@@ -30,6 +32,10 @@ type Agents interface {
 
 	// Drain has all sessions leave, and returns when they have. moved is called for each one whose log was handed over.
 	Drain(ctx context.Context, moved func(ref session.Ref, epoch uint64))
+
+	// Lists are those who watch lists of sessions. Relist repeats in their tap all loaded sessions that the lists of these owners show.
+	Lists() *watch.Hub
+	Relist(owners []session.Owner)
 }
 
 // Node is this process as a node of a cluster. It is safe for concurrent use.
@@ -40,6 +46,8 @@ type Node struct {
 	number lease.Node
 	conns  jet.Conns
 	tables *jet.Tables
+	prefix string       // of the store
+	lists  *lists.Lists // nil before Serve
 
 	mu       sync.Mutex
 	agents   Agents // nil before Serve
@@ -53,7 +61,7 @@ const startTime = 30 * time.Second
 func Open(ctx context.Context, c Config) (n *Node, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("no contact with a majority of the %d store servers in %v", len(c.Servers), startTime))
 	defer cancel()
-	n = &Node{name: c.Name, link: c.Link, number: newNumber()}
+	n = &Node{name: c.Name, link: c.Link, prefix: c.Prefix, number: newNumber()}
 	n.log, n.open = c.Log, make(map[session.Ref]*log)
 	if n.conns, err = c.dial(); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)

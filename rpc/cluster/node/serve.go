@@ -1,17 +1,25 @@
 package node
 
 import (
+	"fmt"
+
+	"github.com/thinkd/thinkd/rpc/cluster/lists"
 	"github.com/thinkd/thinkd/session"
 )
 
-// Serve begins to look after the sessions of nodes that are gone.
-func (n *Node) Serve(agents Agents) {
+// Serve begins to look after the sessions of nodes that are gone, and to tell the others what changes in lists.
+func (n *Node) Serve(agents Agents) (err error) {
+	n.lists, err = lists.Start(lists.Config{Conns: n.conns, Prefix: n.prefix, Self: n.number, Beats: n.beats, Hub: agents.Lists(), Relist: agents.Relist, Log: n.log})
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
 	n.mu.Lock()
 	n.agents = agents
 	n.mu.Unlock()
 	n.beats.ServeTakes(n.take)
 	n.running.Go(n.watch) // both end with the node
 	n.running.Go(n.sweeps)
+	return nil
 }
 
 // take claims a session that another node has handed over.

@@ -20,6 +20,9 @@ func (n *Node) Store() Store { return Store{n.store, n} }
 // Close leaves the cluster. All logs must be released.
 func (s Store) Close() error {
 	n := s.node
+	if n.lists != nil {
+		n.lists.Close()
+	}
 	n.ending()
 	n.stop()
 	n.running.Wait()

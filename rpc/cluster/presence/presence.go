@@ -66,6 +66,16 @@ func (c *Contact) Confirmed() time.Duration {
 	return best
 }
 
+// Newest is the server that returned the newest heartbeat of this node.
+func (c *Contact) Newest() (server int) {
+	for i, at := range c.returned[:c.servers] {
+		if at > c.returned[server] {
+			server = i
+		}
+	}
+	return server
+}
+
 // Since returns when the node's contact with the others began, as of now. ok is false if the node is cut off: then it starts no model
 // call and no tool, publishes nothing to clients and accepts nothing. What was confirmed or sent before since must be confirmed again.
 func (c *Contact) Since(now time.Duration) (since time.Duration, ok bool) {
