@@ -28,12 +28,13 @@ type Config struct {
 
 	MessageBytes int // the largest message, in both directions; 0: conn.DefaultMessageBytes
 
-	Listening func() string    // where browsers find the page; nil or empty: nowhere
-	Blobs     session.Blobs    // where images and documents are kept; nil: in the log
-	Router    dispatch.Router  // nil: all sessions are served here
-	Meter     dispatch.Meter   // of the requests of users; nil: they are not counted
-	Auditor   dispatch.Auditor // of all requests; nil: they are not recorded
-	Shares    *share.Shares    // of sessions with other users; nil: none are shared
+	Listening  func() string    // where browsers find the page; nil or empty: nowhere
+	Durability func() string    // verified or unverified: whether what a cluster acknowledged is on disk; nil: this is no cluster
+	Blobs      session.Blobs    // where images and documents are kept; nil: in the log
+	Router     dispatch.Router  // nil: all sessions are served here
+	Meter      dispatch.Meter   // of the requests of users; nil: they are not counted
+	Auditor    dispatch.Auditor // of all requests; nil: they are not recorded
+	Shares     *share.Shares    // of sessions with other users; nil: none are shared
 
 	// Audited reads what the auditor has recorded, see [audit.Read]. nil: nothing is recorded.
 	Audited func(q audit.Query, after audit.Place, limit int) (audit.Page, error)

@@ -46,9 +46,10 @@ type initializeResult struct {
 	Server          serverInfo   `json:"server"`
 	Capabilities    capabilities `json:"capabilities"`
 	Limits          limits       `json:"limits"`
-	Reconnect       reconnect    `json:"reconnect"`          // when the connection breaks
-	Listen          string       `json:"listen,omitempty"`   // where browsers find the page, without the token
-	Identity        *identity    `json:"identity,omitempty"` // absent: the operator
+	Reconnect       reconnect    `json:"reconnect"`            // when the connection breaks
+	Listen          string       `json:"listen,omitempty"`     // where browsers find the page, without the token
+	Identity        *identity    `json:"identity,omitempty"`   // absent: the operator
+	Durability      string       `json:"durability,omitempty"` // of a cluster: verified or unverified
 }
 
 type serverInfo struct {
@@ -94,6 +95,9 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 	}
 	if listening := c.server.config.Listening; listening != nil {
 		result.Listen = listening()
+	}
+	if durability := c.server.config.Durability; durability != nil {
+		result.Durability = durability()
 	}
 	return result, nil
 }

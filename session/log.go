@@ -63,6 +63,15 @@ var ErrFenced = errors.New("another agent or process has claimed the session")
 // ErrCutOff says that this node of a cluster is not in contact with a majority of the store servers. It serves no session until it is.
 var ErrCutOff = errors.New("this node is cut off from the store servers")
 
+// UnsyncedError says that a store server of a cluster acknowledges messages before they are on disk, so that no session is created.
+type UnsyncedError struct {
+	Server string // its name
+}
+
+func (e *UnsyncedError) Error() string {
+	return "no session can be created: the store server " + e.Server + ` acknowledges messages before they are on disk; its config needs "sync_interval: always"`
+}
+
 // ElsewhereError says that another node of a cluster has the log of a session.
 type ElsewhereError struct {
 	Node string // its name; empty: it is not known

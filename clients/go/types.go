@@ -1724,6 +1724,7 @@ type InitializeResult struct {
 	Reconnect       Reconnect         `json:"reconnect"`
 	Listen          string            `json:"listen,omitempty"`
 	Identity        *Identity         `json:"identity,omitempty"`
+	Durability      string            `json:"durability,omitempty"`
 	Ignored         []string          `json:"ignored,omitempty"`
 	DidYouMean      map[string]string `json:"did_you_mean,omitempty"`
 }

@@ -26,6 +26,10 @@ type trust struct {
 	Route    string `json:"route"` // what servers say to each other
 }
 
+// settingsService is where a server says how its JetStream is set, such as that it syncs always. It changes nothing. Only the system account may ask,
+// and nobody is a user of it.
+const settingsService = "$SYS.REQ.SERVER.*.JSZ"
+
 // makeCredentials makes the keys of a cluster: store.keys for the servers, and node.creds for the nodes.
 func makeCredentials(args []string, out, log io.Writer) error {
 	set := flag.NewFlagSet("thinkd-store credentials", flag.ContinueOnError)
@@ -70,7 +74,8 @@ func makeCredentials(args []string, out, log io.Writer) error {
 	return nil
 }
 
-// newTrust makes an operator, a system account, and an account with one user, who may do everything in it.
+// newTrust makes an operator, a system account, and an account with one user, who may do everything in it. The user may ask the
+// system account for the settings of servers, and for nothing else.
 func newTrust() (made trust, creds []byte, err error) {
 	operator, err := nkeys.CreateOperator()
 	if err != nil {
@@ -92,8 +97,10 @@ func newTrust() (made trust, creds []byte, err error) {
 	root.Name, root.SystemAccount = "thinkd", systemID
 	inner := jwt.NewAccountClaims(systemID)
 	inner.Name = "SYS"
+	inner.Exports.Add(&jwt.Export{Name: "settings", Subject: settingsService, Type: jwt.Service, ResponseType: jwt.ResponseTypeSingleton})
 	outer := jwt.NewAccountClaims(accountID)
 	outer.Name = "thinkd"
+	outer.Imports.Add(&jwt.Import{Name: "settings", Subject: settingsService, Account: systemID, Type: jwt.Service})
 	outer.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: -1, DiskStorage: -1, Streams: -1, Consumer: -1}
 	for _, token := range []struct {
 		into *string

@@ -120,6 +120,9 @@ func TestCluster(t *testing.T) {
 		conns = append(conns, conn)
 	}
 	s := openStore(t, conns)
+	for _, a := range listen {
+		asks(t, a, creds, trust, cert)
+	}
 	storetest.Create(t, s.For(session.Operator), session.Session{ID: storetest.ID(1)})
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -213,11 +216,33 @@ func TestReady(t *testing.T) {
 				t.Fatal(err)
 			}
 			conn.Close()
+			asks(t, listen)
 			reload(t, config, text, lines)
+			asks(t, listen)
 			stop()
 		}
 	}
 	<-done
+}
+
+// asks asks a server as a node does whether it syncs. Nothing else of the system account is answered.
+func asks(t *testing.T, listen string, options ...nats.Option) {
+	t.Helper()
+	conn, err := nats.Connect(listen, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	subject := "$SYS.REQ.SERVER." + conn.ConnectedServerId() + "."
+	reply, err := conn.Request(subject+"JSZ", []byte(`{"config":true}`), time.Minute)
+	if err != nil || !bytes.Contains(reply.Data, []byte(`"sync_always":true`)) {
+		t.Fatalf("%v, %+v", err, reply)
+	}
+	for _, other := range []string{"VARZ", "CONNZ", "RELOAD", "KICK"} {
+		if reply, err := conn.Request(subject+other, nil, time.Minute); !errors.Is(err, nats.ErrNoResponders) {
+			t.Errorf("%s: %v, %+v", other, err, reply)
+		}
+	}
 }
 
 // reload has the process read its config again: one that is wrong, and one that is right.

@@ -105,3 +105,19 @@ func (c *config) addKeys(o *server.Options) error {
 	}
 	return nil
 }
+
+// exportSettings lets nodes ask a server without keys for its settings. Where there are keys, they say so: see newTrust.
+func (c *config) exportSettings(one *server.Server) error {
+	if c.Keys != "" {
+		return nil
+	}
+	system, nodes := one.SystemAccount(), one.GlobalAccount()
+	err := system.AddServiceExport(settingsService, []*server.Account{nodes})
+	if err == nil {
+		err = nodes.AddServiceImport(system, settingsService, settingsService)
+	}
+	if err != nil {
+		return fmt.Errorf("nodes cannot ask for the settings of this server: %w", err)
+	}
+	return nil
+}

@@ -51,6 +51,9 @@ func serve(ctx context.Context, args []string, logTo io.Writer) error {
 	if !one.ReadyForConnections(startTime) {
 		return fmt.Errorf("the server accepts no connections after %v", startTime)
 	}
+	if err := c.exportSettings(one); err != nil {
+		return err
+	}
 	if err := systemd.Notify(os.Getenv, systemd.Ready); err != nil {
 		log.Warn("No service manager was notified", "error", err)
 	}

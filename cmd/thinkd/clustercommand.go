@@ -64,14 +64,21 @@ func (p *program) showCluster(s door.ClusterStatus) error {
 	}
 	for _, server := range s.Servers {
 		state := "connected"
-		if !server.Connected {
+		switch {
+		case !server.Connected:
 			state = "not connected"
+		case server.Syncs == "always":
+			state += ", syncs each message"
+		case server.Syncs == "late":
+			state += ", does NOT sync each message: set sync_interval to always in its config"
+		default:
+			state += ", does not say whether it syncs each message"
 		}
 		if _, err := fmt.Fprintf(p.out, "store server %s: %s\n", server.URL, state); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(p.out, "sessions with an open turn: %d\n", s.Open)
+	_, err := fmt.Fprintf(p.out, "durability: %s\nsessions with an open turn: %d\n", s.Durability, s.Open)
 	return err
 }
 

@@ -2,11 +2,12 @@ package door
 
 // ClusterStatus is a cluster as one of its nodes sees it.
 type ClusterStatus struct {
-	Node    ClusterNode     `json:"node"`    // that answers
-	Contact bool            `json:"contact"` // it is in contact with a majority of the store servers
-	Servers []ClusterServer `json:"servers"`
-	Peers   []ClusterNode   `json:"peers"` // that are present
-	Open    int             `json:"open"`  // sessions with a turn that runs or waits, at any node
+	Node       ClusterNode     `json:"node"`       // that answers
+	Contact    bool            `json:"contact"`    // it is in contact with a majority of the store servers
+	Durability string          `json:"durability"` // verified or unverified: whether all servers say that they sync each message
+	Servers    []ClusterServer `json:"servers"`
+	Peers      []ClusterNode   `json:"peers"` // that are present
+	Open       int             `json:"open"`  // sessions with a turn that runs or waits, at any node
 }
 
 // ClusterNode is a node as its heartbeats say.
@@ -22,6 +23,7 @@ type ClusterNode struct {
 type ClusterServer struct {
 	URL       string `json:"url"`
 	Connected bool   `json:"connected"`
+	Syncs     string `json:"syncs"` // always, or late, or empty: it does not say
 }
 
 // Draining is a node that has begun to drain. It ends after that.

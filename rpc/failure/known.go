@@ -60,6 +60,9 @@ func Known(err error) *conn.Error {
 	if e, ok := errors.AsType[*session.ElsewhereError](err); ok {
 		return elsewhere(e)
 	}
+	if e, ok := errors.AsType[*session.UnsyncedError](err); ok {
+		return &conn.Error{Code: conn.CodeClosing, Kind: "unsynced", Message: e.Error(), Data: map[string]any{"server": e.Server, "setting": "sync_interval"}}
+	}
 	for _, row := range sentinels {
 		if errors.Is(err, row.is) {
 			return row.says

@@ -30,9 +30,10 @@ type Config struct {
 	Pages map[string]http.Handler // by path; they hold nothing secret and need no principal
 
 	// Ready is why a client that came now would not be served well, in words for the operator; nil: it would. A Ready
-	// that is nil is always so. Metrics answers reads of /metrics; nil: there is no such route. Both need a principal.
-	Ready   func() error
-	Metrics http.Handler
+	// that is nil is always so. Durability is a word about the store that /readyz shows; nil: there is none. Metrics answers reads of /metrics; nil: there is no such route. Both need a principal.
+	Ready      func() error
+	Durability func() string
+	Metrics    http.Handler
 }
 
 // Endpoint is a path at which clients connect with a WebSocket.

@@ -59,7 +59,7 @@ func New(c Config) *Handler {
 	h.ctx, h.end = context.WithCancelCause(context.Background())
 	h.routes = []route{
 		{path: "/healthz", public: true, handler: reading(text("ok"))},
-		{path: "/readyz", handler: reading(readiness(c.Ready))},
+		{path: "/readyz", handler: reading(readiness(c))},
 	}
 	if h.logins != nil {
 		if h.logins.provider != nil {
@@ -234,15 +234,19 @@ func text(word string) http.Handler {
 }
 
 // readiness says whether clients are to be sent here. Why not is for principals alone.
-func readiness(ready func() error) http.Handler {
+func readiness(c Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if ready != nil {
-			if err := ready(); err != nil {
+		if c.Ready != nil {
+			if err := c.Ready(); err != nil {
 				http.Error(w, err.Error(), http.StatusServiceUnavailable)
 				return
 			}
 		}
-		text("ready").ServeHTTP(w, r)
+		word := "ready"
+		if c.Durability != nil {
+			word += "\ndurability: " + c.Durability()
+		}
+		text(word).ServeHTTP(w, r)
 	})
 }
 

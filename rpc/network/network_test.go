@@ -414,6 +414,18 @@ func TestPeer(t *testing.T) {
 	}
 }
 
+// A node of a cluster says what it knows of the disks.
+func TestReadinessDurability(t *testing.T) {
+	h, _ := newHandler(t, Config{Port: 7717, Durability: func() string { return "unverified" }})
+	r := httptest.NewRequest("GET", "http://localhost:7717/readyz", nil)
+	r.Header.Set("Authorization", "Bearer "+conntest.Token)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusOK || w.Body.String() != "ready\ndurability: unverified" {
+		t.Errorf("%d %q", w.Code, w.Body)
+	}
+}
+
 // Only a request with the token learns why the daemon is not ready.
 func TestReadiness(t *testing.T) {
 	var why error

@@ -1001,6 +1001,7 @@ class InitializeResult:
     reconnect: Reconnect
     listen: str | None = None
     identity: Identity | None = None
+    durability: str | None = None
     ignored: list[str] | None = None
     did_you_mean: dict[str, str] | None = None
 

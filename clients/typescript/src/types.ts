@@ -1066,6 +1066,7 @@ export interface Methods {
 			reconnect: Reconnect;
 			listen?: string;
 			identity?: Identity;
+			durability?: string;
 			ignored?: string[];
 			did_you_mean?: Record<string, string>;
 		};

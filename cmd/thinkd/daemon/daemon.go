@@ -180,7 +180,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 			Server:       d.hosts.account,
 			DefaultModel: func(o session.Owner) session.ModelRef { return d.models.defaultModel(c, o) },
 		},
-		Version: o.Version, MessageBytes: c.Limits.MessageBytes, Listening: d.listening, Blobs: ac.Blobs,
+		Version: o.Version, MessageBytes: c.Limits.MessageBytes, Listening: d.listening, Durability: d.durability(), Blobs: ac.Blobs,
 		SetKey: d.setKey, SetOwnKey: setOwnKey, Login: d.login, Refresh: d.models.lists.Refresh, DefaultsChanged: d.agents.DefaultsChanged,
 	})
 	if d.node != nil {
@@ -378,6 +378,14 @@ func (d *daemon) ready() error {
 		return d.node.Ready()
 	}
 	return nil
+}
+
+// durability says whether what the store servers acknowledge is on their disks; nil: there are none.
+func (d *daemon) durability() func() string {
+	if d.node == nil {
+		return nil
+	}
+	return func() string { return string(d.node.Durability()) }
 }
 
 // listening is where browsers find the page, without the token; empty: nowhere.

@@ -258,7 +258,7 @@ func (h *host) listen(address string) (url string, end func() error, err error) 
 		return "", nil, session.ErrClosed
 	}
 	l, err := network.Open(h.daemon.serve, h.daemon.auth, h.dir, h.daemon.tokens, address, h.daemon.server,
-		network.Health{Ready: h.daemon.ready, Metrics: h.daemon.telemetry.Handler(), Refused: h.daemon.refused()}, h.log)
+		network.Health{Ready: h.daemon.ready, Durability: h.daemon.durability(), Metrics: h.daemon.telemetry.Handler(), Refused: h.daemon.refused()}, h.log)
 	if err != nil {
 		return "", nil, err
 	}

@@ -117,9 +117,9 @@ func (h *host) end(why string) {
 func clusterStatus(n *node.Node) func(context.Context) (door.ClusterStatus, error) {
 	return func(ctx context.Context) (door.ClusterStatus, error) {
 		s, err := n.Status(ctx)
-		out := door.ClusterStatus{Node: nodeOf(s.Self), Contact: s.Contact, Open: s.Marks, Servers: []door.ClusterServer{}, Peers: []door.ClusterNode{}}
+		out := door.ClusterStatus{Node: nodeOf(s.Self), Contact: s.Contact, Durability: string(s.Durability), Open: s.Marks, Servers: []door.ClusterServer{}, Peers: []door.ClusterNode{}}
 		for _, server := range s.Servers {
-			out.Servers = append(out.Servers, door.ClusterServer(server))
+			out.Servers = append(out.Servers, door.ClusterServer{URL: server.URL, Connected: server.Connected, Syncs: string(server.Syncs)})
 		}
 		for _, p := range s.Peers {
 			out.Peers = append(out.Peers, nodeOf(p))

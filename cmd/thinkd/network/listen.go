@@ -45,8 +45,9 @@ type Listener struct {
 
 // Health is what a listener serves to monitoring.
 type Health struct {
-	Ready   func() error // why the daemon cannot be used; nil: it can
-	Metrics http.Handler // nil: there is no /metrics
+	Ready      func() error  // why the daemon cannot be used; nil: it can
+	Durability func() string // see [network.Config]
+	Metrics    http.Handler  // nil: there is no /metrics
 
 	Refused func(from string) // records the address of a client that is not let in; nil: nothing is recorded
 }
@@ -105,7 +106,7 @@ func Open(c config.Serve, a config.Auth, dir string, records auth.Records, addr 
 	handler := network.New(network.Config{
 		Log: log, Authenticator: admitted, Logins: admittedBrowsers, Endpoints: endpoints(server), Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
 		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: pages(a, admittedBrowsers != nil),
-		Ready: health.Ready, Metrics: health.Metrics, Refused: health.Refused,
+		Ready: health.Ready, Durability: health.Durability, Metrics: health.Metrics, Refused: health.Refused,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ours := &Listener{url: baseURL(c, bound), token: token, clients: handler, logins: browsers, stop: stop, failed: make(chan error, 1)}

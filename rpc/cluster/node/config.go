@@ -25,12 +25,15 @@ type Config struct {
 	CA        string // a file with certificates that sign those of the servers; empty: those of the system
 	Cert, Key string // files with a certificate of this node and its key, or neither
 
-	Log *slog.Logger
+	Log *slog.Logger // required for Open
 }
 
 // dial makes a connection to each server. A server that cannot be reached yet is reached later.
 func (c Config) dial() (conns jet.Conns, err error) {
 	options := []nats.Option{nats.Name("thinkd " + c.Name), nats.IgnoreDiscoveredServers()}
+	if c.Log != nil {
+		options = append(options, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.Log.Warn("store server", "err", err) }))
+	}
 	if c.Creds != "" {
 		options = append(options, nats.UserCredentials(c.Creds))
 	}

@@ -48,6 +48,7 @@ type Node struct {
 	tables *jet.Tables
 	prefix string       // of the store
 	lists  *lists.Lists // nil before Serve
+	disks  *disks
 
 	mu       sync.Mutex
 	agents   Agents // nil before Serve
@@ -94,6 +95,8 @@ func (n *Node) join(ctx context.Context, c Config) (err error) {
 	if err := n.contact.wait(ctx); err != nil {
 		return fmt.Errorf("%w, %w", err, n.store.Close())
 	}
+	n.disks = newDisks(n.conns, n.log)
+	n.disks.ask(ctx, false)
 	if n.tables, err = jet.OpenTables(ctx, n.conns, jet.TableOptions{Prefix: c.Prefix, Replicas: c.Replicas, Contact: n.InContact}); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
@@ -153,26 +156,31 @@ func (n *Node) Ready() error {
 
 var errDrains = errors.New("the sessions of this node move to other nodes")
 
+// Durability is what the store servers say of their disks. It does not wait.
+func (n *Node) Durability() Durability { return n.disks.durability() }
+
 // Status is what the node knows of its cluster.
 type Status struct {
-	Self    heartbeat.Peer
-	Contact bool
-	Servers []Server
-	Peers   []heartbeat.Peer // that are present
-	Marks   int              // sessions with an open turn, of all nodes
+	Self       heartbeat.Peer
+	Contact    bool
+	Durability Durability
+	Servers    []Server
+	Peers      []heartbeat.Peer // that are present
+	Marks      int              // sessions with an open turn, of all nodes
 }
 
 // Server is a store server.
 type Server struct {
 	URL       string // without a password
 	Connected bool
+	Syncs     Syncs
 }
 
 // Status reads the marks; the rest is known.
 func (n *Node) Status(ctx context.Context) (Status, error) {
-	s := Status{Self: heartbeat.Peer{Node: n.number, About: n.about()}, Contact: n.InContact(), Peers: n.beats.Peers()}
-	for _, conn := range n.conns {
-		s.Servers = append(s.Servers, Server{conn.ConnectedUrlRedacted(), conn.IsConnected()})
+	s := Status{Self: heartbeat.Peer{Node: n.number, About: n.about()}, Contact: n.InContact(), Durability: n.Durability(), Peers: n.beats.Peers()}
+	for i, conn := range n.conns {
+		s.Servers = append(s.Servers, Server{conn.ConnectedUrlRedacted(), conn.IsConnected(), n.disks.now(i).syncs})
 	}
 	marks, err := n.store.Marks(ctx)
 	s.Marks = len(marks)

@@ -45,6 +45,22 @@ func (s Store) For(owner session.Owner) session.Sessions {
 	return sessions{s.Store.For(owner), s.node, owner}
 }
 
+// Create keeps a new session. A further error is *session.UnsyncedError.
+func (s sessions) Create(ctx context.Context, made session.Session) error {
+	if err := s.node.disks.creatable(ctx); err != nil {
+		return err
+	}
+	return s.Sessions.Create(ctx, made)
+}
+
+// CreateOnce keeps a new session for a stamped request. A further error is *session.UnsyncedError.
+func (s sessions) CreateOnce(ctx context.Context, made session.Session, c session.Creation) (session.Creation, error) {
+	if err := s.node.disks.creatable(ctx); err != nil {
+		return session.Creation{}, err
+	}
+	return s.Sessions.CreateOnce(ctx, made, c)
+}
+
 // Claim makes this node the holder of a log. Further errors are *session.ElsewhereError and session.ErrCutOff.
 func (s sessions) Claim(ctx context.Context, id session.ID) (session.Log, error) {
 	beats := s.node.beats

@@ -50,6 +50,32 @@ func StartRouted(t testing.TB, n int) *Servers {
 	return start(t, n, routes)
 }
 
+// StartConfig starts one server with a config of NATS, which says neither its name nor where it listens.
+func StartConfig(t testing.TB, config string) *Servers {
+	t.Helper()
+	s := &Servers{t: t, list: make([]*server.Server, 1), opts: []*server.Options{{Port: freePort(t)}}}
+	t.Cleanup(func() { s.Stop(0) })
+	s.RunConfig(config)
+	return s
+}
+
+// RunConfig starts the server of StartConfig again, with another config. It has the same address and another id.
+func (s *Servers) RunConfig(config string) {
+	s.t.Helper()
+	s.Stop(0)
+	path := filepath.Join(s.t.TempDir(), "nats.conf")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	o, err := server.ProcessConfigFile(path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	o.ServerName, o.Host, o.Port, o.NoLog, o.NoSigs = serverNameOf(0), "127.0.0.1", s.opts[0].Port, true, true
+	s.opts[0] = o
+	s.Run(0)
+}
+
 func serverNameOf(i int) string { return fmt.Sprintf("s%d", i+1) }
 
 func start(t testing.TB, n int, proxies []*Proxy) *Servers {
