@@ -108,6 +108,39 @@ func newShared(t *testing.T, scripts ...script) (*bench, *shared) {
 	return b, s
 }
 
+// A session that another process has claimed ends as soon as somebody says so, without waiting for the next look.
+func TestConfirm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, s := newShared(t)
+		defer b.close()
+		id := b.session("sim/claude", provider.High)
+		ref := session.Ref{ID: id}
+		a := b.agent(id)
+		sub, err := a.Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.group.Confirm(ref)
+		synctest.Wait()
+		if s.empties != 0 {
+			t.Error("a log without doubt is written to")
+		}
+		if _, err := s.Local.For(session.Operator).Claim(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		s.set(func(s *shared) { s.doubt = true })
+		begun := time.Now()
+		b.group.Confirm(ref)
+		for err == nil {
+			_, err = sub.Next(t.Context())
+		}
+		if time.Since(begun) > 0 {
+			t.Errorf("its subscribers hear of it after %v", time.Since(begun))
+		}
+		b.group.Confirm(ref) // it is not loaded
+	})
+}
+
 // A session whose node is cut off publishes nothing, and answers nothing. It goes on where it was when the contact is back.
 func TestStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

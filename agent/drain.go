@@ -60,6 +60,20 @@ func (g *Group) guestOf(ref session.Ref, lists map[session.Owner]bool) bool {
 	return g.cfg.Guests != nil && slices.ContainsFunc(g.cfg.Guests(ref), func(guest session.Owner) bool { return lists[guest] })
 }
 
+// Confirm has a loaded session make sure that no other process has claimed it, if its log is in doubt. One that was claimed ends, and its subscribers
+// attach again. It does not wait.
+func (g *Group) Confirm(ref session.Ref) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.agents[ref]
+	if g.closed || l == nil || !l.loaded() {
+		return
+	}
+	g.loads.Go(func() { // ends with the group's context at the latest; Close waits
+		_, _ = ask(g.ctx, l.agent, func(*state) (struct{}, error) { return struct{}{}, nil }) // it confirms first, and an error has ended the agent
+	})
+}
+
 // Abandon ends the agents of the sessions in which a turn runs, without a word in their logs. It is for a node of a cluster that was cut off for so
 // long that other nodes serve the sessions. It does not wait.
 func (g *Group) Abandon() {

@@ -35,6 +35,10 @@ type Peers interface {
 
 	// NotMine asks a node whether it has neither a log of a session open that has this epoch, nor a claim of the session on the way.
 	NotMine(ctx context.Context, node lease.Node, ref session.Ref, epoch uint64) bool
+
+	// Taken tells the node that had a session before that this one has claimed it, with an epoch. It does not wait, and may be lost: the node must not
+	// rely on it.
+	Taken(node lease.Node, ref session.Ref, epoch uint64)
 }
 
 // Times are the limits of appends and claims. They are given so that tests can be faster than the cluster.
@@ -200,6 +204,7 @@ func (d driver) claim(ctx context.Context, p place) (made claimed, err error) {
 	t := tries{since: time.Now()}
 	var newest found
 	var data []byte
+	var before lease.Node // that the session is taken from
 	for step := lease.Read; ; {
 		switch step {
 		case lease.Read:
@@ -229,6 +234,7 @@ func (d driver) claim(ctx context.Context, p place) (made claimed, err error) {
 			if made, data, err = d.follow(ctx, p, newest); err != nil {
 				return made, err
 			}
+			before = newest.Node
 			w := c.Publish()
 			made.own.Epoch, made.own.Node, made.own.ID = w.Message.Epoch, w.Message.Node, w.Message.ID
 			answer, seq, err := d.publishHead(ctx, &t, p, made.own.head, data)
@@ -248,6 +254,9 @@ func (d driver) claim(ctx context.Context, p place) (made claimed, err error) {
 				if made.body, err = decodeBody(newest.body); err != nil {
 					return made, damaged(p, "message %d: %v", newest.seq, err)
 				}
+			}
+			if before != 0 && before != d.node && d.peers != nil {
+				d.peers.Taken(before, p.ref, made.log.Epoch)
 			}
 			return made, d.appended(ctx, p, made.own, &made.body)
 		default:

@@ -81,6 +81,8 @@ func (present) Present(lease.Node) bool { return true }
 
 func (present) NotMine(context.Context, lease.Node, session.Ref, uint64) bool { return true }
 
+func (present) Taken(lease.Node, session.Ref, uint64) {}
+
 // TestClaimOfLetGo: a session that its node has let go is claimed without a pause, although the log still names that node.
 func TestClaimOfLetGo(t *testing.T) {
 	link := jettest.Outside(t, jettest.Start(t, 1).Dial())

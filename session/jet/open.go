@@ -217,6 +217,17 @@ func (s *Store) Mine(ref session.Ref, epoch uint64) bool {
 	return s.claiming[ref] > 0 || l != nil && l.epoch == epoch
 }
 
+// Claimed reports whether the store has a later claim of a session than the one with an epoch, as messages have it, or its end. No is no proof: an
+// outdated leader may have answered.
+func (s *Store) Claimed(ctx context.Context, ref session.Ref, epoch uint64) (bool, error) {
+	p, ok, err := s.find(ctx, ref.Owner)
+	if err != nil || !ok {
+		return false, err
+	}
+	last, _, err := s.lastOf(ctx, s.names.place(p, ref))
+	return last.Deleted || last.Epoch > epoch, err
+}
+
 // owner is the id of an owner, for writing.
 func (s *Store) owner(ctx context.Context, owner session.Owner) (person, error) {
 	if err := s.ready(ctx); err != nil {

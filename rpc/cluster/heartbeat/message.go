@@ -33,13 +33,15 @@ type Peer struct {
 	About
 }
 
-// question asks a node whether it has a session, or, with Take, to claim it.
+// question asks a node whether it has a session, or, with Take, to claim it. With Taken it tells the node that another one has claimed the session, and
+// there is no answer.
 type question struct {
 	Tenant []byte     `json:"tenant,omitempty"`
 	User   []byte     `json:"user,omitempty"`
 	ID     session.ID `json:"id"`
 	Epoch  uint64     `json:"epoch"`
 	Take   bool       `json:"take,omitempty"`
+	Taken  bool       `json:"taken,omitempty"`
 }
 
 type answer struct {

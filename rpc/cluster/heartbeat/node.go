@@ -36,6 +36,7 @@ type Node struct {
 	about   About
 	mine    func(session.Ref, uint64) bool
 	take    func(session.Ref, uint64) bool
+	taken   func(session.Ref, uint64)
 }
 
 var _ jet.Peers = (*Node)(nil)
@@ -84,6 +85,14 @@ func (n *Node) ServeTakes(take func(ref session.Ref, epoch uint64) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.take = take
+}
+
+// ServeTaken has taken called when another node says that it has claimed a session with an epoch. taken must not wait, and must not believe it without a
+// look at the store. The subject has the number of this run of the node, so what was meant for an earlier one does not arrive.
+func (n *Node) ServeTaken(taken func(ref session.Ref, epoch uint64)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.taken = taken
 }
 
 // Tell sets what the heartbeats say of this node.
@@ -262,9 +271,19 @@ func (n *Node) Take(ctx context.Context, node lease.Node, ref session.Ref, epoch
 	return n.ask(ctx, node, ref, epoch, true).Taken
 }
 
+// Taken tells a node that this one has claimed a session. The node may have no connection to some of the servers, so it is sent on all. It does not wait.
+func (n *Node) Taken(node lease.Node, ref session.Ref, epoch uint64) {
+	data := encode(question{Tenant: []byte(ref.Owner.Tenant), User: []byte(ref.Owner.User), ID: ref.ID, Epoch: epoch, Taken: true})
+	for _, conn := range n.conns {
+		if conn.IsConnected() && conn.Publish(askSubject(n.prefix, node), data) != nil {
+			continue // the node notices when it is in contact
+		}
+	}
+}
+
 func (n *Node) ask(ctx context.Context, node lease.Node, ref session.Ref, epoch uint64, take bool) (a answer) {
 	ask := nats.NewMsg(askSubject(n.prefix, node))
-	ask.Data = encode(question{[]byte(ref.Owner.Tenant), []byte(ref.Owner.User), ref.ID, epoch, take})
+	ask.Data = encode(question{Tenant: []byte(ref.Owner.Tenant), User: []byte(ref.Owner.User), ID: ref.ID, Epoch: epoch, Take: take})
 	for try := range n.conns {
 		m, err := n.request(ctx, try, ask, take)
 		if err == nil && json.Unmarshal(m.Data, &a) == nil {
@@ -295,9 +314,13 @@ func (n *Node) reply(m *nats.Msg) {
 		return
 	}
 	n.mu.Lock()
-	mine, take := n.mine, n.take
+	mine, take, taken := n.mine, n.take, n.taken
 	n.mu.Unlock()
 	switch {
+	case q.Taken:
+		if taken != nil {
+			taken(q.ref(), q.Epoch)
+		}
 	case !q.Take:
 		n.respond(m, answer{NotMine: mine != nil && !mine(q.ref(), q.Epoch)})
 	case take == nil:

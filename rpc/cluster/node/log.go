@@ -88,6 +88,7 @@ type log struct {
 	ref   session.Ref
 	epoch uint64 // as the messages in the store have it
 
+	lost      atomic.Bool  // the store has a claim of another node
 	confirmed atomic.Int64 // when the newest message was sent that was acknowledged, by the clock of contact
 
 	mu     sync.Mutex
@@ -97,10 +98,10 @@ type log struct {
 }
 
 // Append adds entries, and returns when they are stored and this node is in contact. An append without entries fails at once while it is not. One with
-// entries waits for the contact, until the node gives up what runs.
+// entries waits for the contact, until the node gives up what runs. One to a log that is known to be lost needs no contact: the store refuses it.
 func (l *log) Append(ctx context.Context, entries ...session.Entry) (last uint64, err error) {
 	beats := l.logs.beats
-	if len(entries) == 0 && !beats.InContact() {
+	if len(entries) == 0 && !beats.InContact() && !l.lost.Load() {
 		return 0, session.ErrCutOff
 	}
 	ctx, stop := l.logs.contact.bound(ctx)

@@ -30,6 +30,9 @@ type Agents interface {
 	// Abandon ends what runs, without a word in the logs. It does not wait.
 	Abandon()
 
+	// Confirm has a loaded session make sure that no other node has claimed it. It does not wait.
+	Confirm(ref session.Ref)
+
 	// Drain has all sessions leave, and returns when they have. moved is called for each one whose log was handed over.
 	Drain(ctx context.Context, moved func(ref session.Ref, epoch uint64))
 
@@ -49,6 +52,7 @@ type Node struct {
 	prefix string       // of the store
 	lists  *lists.Lists // nil before Serve
 	disks  *disks
+	losses chan loss
 
 	mu       sync.Mutex
 	agents   Agents // nil before Serve
@@ -62,7 +66,7 @@ const startTime = 30 * time.Second
 func Open(ctx context.Context, c Config) (n *Node, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("no contact with a majority of the %d store servers in %v", len(c.Servers), startTime))
 	defer cancel()
-	n = &Node{name: c.Name, link: c.Link, prefix: c.Prefix, number: newNumber()}
+	n = &Node{name: c.Name, link: c.Link, prefix: c.Prefix, number: newNumber(), losses: make(chan loss, maxLosses)}
 	n.log, n.open = c.Log, make(map[session.Ref]*log)
 	if n.conns, err = c.dial(); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)

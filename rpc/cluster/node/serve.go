@@ -17,8 +17,10 @@ func (n *Node) Serve(agents Agents) (err error) {
 	n.agents = agents
 	n.mu.Unlock()
 	n.beats.ServeTakes(n.take)
+	n.beats.ServeTaken(n.taken)
 	n.running.Go(n.watch) // all end with the node
 	n.running.Go(n.sweeps)
+	n.running.Go(n.losing)
 	n.running.Go(func() { n.disks.watch(n.ctx) })
 	return nil
 }

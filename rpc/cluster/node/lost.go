@@ -1,0 +1,63 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// A node that was cut off, or stopped, notices that another one has claimed its sessions when it is in contact again, and looks. The other node also
+// tells it. Such a message may be wrong or late, so the store decides: a later claim that can be read is there, whoever answers.
+
+const (
+	maxLosses = 10_000          // that wait; what is more is noticed without a message
+	lossTime  = 2 * time.Second // for one look at the store
+)
+
+// loss is a session that another node says to have claimed.
+type loss struct {
+	ref   session.Ref
+	epoch uint64
+}
+
+// taken takes note of a message of another node. It does not wait.
+func (n *Node) taken(ref session.Ref, epoch uint64) {
+	if l := n.find(ref); l == nil || l.epoch >= epoch {
+		return
+	}
+	select {
+	case n.losses <- loss{ref, epoch}:
+	default:
+	}
+}
+
+// losing looks after the messages, one after another. It ends with the node.
+func (n *Node) losing() {
+	for {
+		select {
+		case one := <-n.losses:
+			n.lose(one)
+		case <-n.ctx.Done():
+			return
+		}
+	}
+}
+
+// lose has the session of a log that was lost end here, so that its clients follow it elsewhere.
+func (n *Node) lose(one loss) {
+	l := n.find(one.ref)
+	if l == nil || l.epoch >= one.epoch {
+		return
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, lossTime)
+	defer cancel()
+	claimed, err := n.store.Claimed(ctx, one.ref, l.epoch)
+	if err != nil || !claimed {
+		n.log.Debug("another node says that it has claimed a session, and the store does not", "session", one.ref.ID, "err", err)
+		return
+	}
+	l.lost.Store(true)
+	l.Doubt()
+	n.agents.Confirm(one.ref)
+}
