@@ -22,21 +22,22 @@ type Prompt struct {
 // outline cuts the prompt into pieces. An element in front of the list with the role of the system, or of the developer, is a part of
 // the system prompt.
 func (p Prompt) outline(body []byte) provider.Outline {
-	root := gjson.ParseBytes(body)
+	root := members(nil, gjson.ParseBytes(body))
 	pieces, turns := []provider.Piece{}, false
 	var m meter // one for all pieces, so that they share its memory
 	for _, front := range []struct {
 		part   provider.PromptPart
 		member string
 	}{{provider.PartTools, p.Tools}, {provider.PartSystem, p.System}} {
-		if v := root.Get(front.member); front.member != "" && v.Exists() {
+		if v, ok := find(root, front.member); ok && front.member != "" {
 			pieces = append(pieces, m.pieceOf(front.part, "", v))
 		}
 	}
-	root.Get(p.List).ForEach(func(_, v gjson.Result) bool {
+	list, _ := find(root, p.List)
+	list.ForEach(func(_, v gjson.Result) bool {
 		word := v.Get("role").Str
 		if turns = turns || word != "system" && word != "developer"; turns {
-			pieces = append(pieces, m.pieceOf(provider.PartTurns, speaker(word, v.Get("type").Str), v))
+			pieces = append(pieces, m.pieceOf(provider.PartTurns, speaker(word, v), v))
 		} else {
 			pieces = append(pieces, m.pieceOf(provider.PartSystem, "", v))
 		}
@@ -49,8 +50,8 @@ func (p Prompt) outline(body []byte) provider.Outline {
 var itemsOfModels = []string{"reasoning", "function_call", "custom_tool_call", "web_search_call", "compaction"}
 
 // speaker is the role of an element, by its word for the role or, if it has none, by its type.
-func speaker(role, kind string) provider.Role {
-	if role == "assistant" || role == "model" || role == "" && slices.Contains(itemsOfModels, kind) {
+func speaker(role string, v gjson.Result) provider.Role {
+	if role == "assistant" || role == "model" || role == "" && slices.Contains(itemsOfModels, v.Get("type").Str) {
 		return provider.Assistant
 	}
 	return provider.User
@@ -72,32 +73,43 @@ func (m *meter) pieceOf(part provider.PromptPart, role provider.Role, v gjson.Re
 
 // meter reads a JSON value, and counts what it has.
 type meter struct {
-	piece  provider.Piece
-	hashed []byte // what the hash of the piece is made of
+	piece   provider.Piece
+	hashed  []byte   // what the hash of the piece is made of
+	members []member // of the objects around the value that is read
+}
+
+// member is one of an object.
+type member struct{ name, value gjson.Result }
+
+// members appends those of an object to a list.
+func members(list []member, object gjson.Result) []member {
+	object.ForEach(func(name, value gjson.Result) bool {
+		list = append(list, member{name, value})
+		return true
+	})
+	return list
+}
+
+// find is the value of the first member with a name.
+func find(list []member, name string) (value gjson.Result, ok bool) {
+	at := slices.IndexFunc(list, func(m member) bool { return m.name.Str == name })
+	if at < 0 {
+		return gjson.Result{}, false
+	}
+	return list[at].value, true
 }
 
 // read takes in a value: key is the name of its member, and kind the type that its object names.
 func (m *meter) read(key, kind string, v gjson.Result) {
 	switch {
 	case v.IsObject():
-		kind := v.Get("type").Str
-		if kind == "thinking" && !v.Get("signature").Exists() {
-			kind = "text" // a host that signs nothing is sent the thinking itself
-		}
-		m.write("{")
-		v.ForEach(func(name, member gjson.Result) bool {
-			if !slices.Contains(marks, name.Str) {
-				m.write(name.Raw)
-				m.piece.Text += len(name.Str)
-				m.read(name.Str, kind, member)
-			}
-			return true
-		})
-		m.write("}")
+		m.readObject(v, false)
 	case v.IsArray():
 		m.write("[")
 		v.ForEach(func(_, element gjson.Result) bool {
-			if !element.Get("cachePoint").Exists() { // which is a mark in a list
+			if element.IsObject() {
+				m.readObject(element, true)
+			} else {
 				m.read(key, kind, element)
 			}
 			return true
@@ -113,6 +125,32 @@ func (m *meter) read(key, kind string, v gjson.Result) {
 		m.write(v.Raw)
 		m.piece.Text += len(v.Raw)
 	}
+}
+
+// readObject takes in an object, unless it is a mark in a list. How a member counts depends on others, which may come later. So the members
+// are listed first: to look for each of them would walk the object again and again.
+func (m *meter) readObject(v gjson.Result, listed bool) {
+	from := len(m.members)
+	m.members = members(m.members, v)
+	own := m.members[from:]
+	defer func() { m.members = m.members[:from] }()
+	if _, mark := find(own, "cachePoint"); mark && listed {
+		return
+	}
+	named, _ := find(own, "type")
+	kind := named.Str
+	if _, signed := find(own, "signature"); kind == "thinking" && !signed {
+		kind = "text" // a host that signs nothing is sent the thinking itself
+	}
+	m.write("{")
+	for _, each := range own {
+		if !slices.Contains(marks, each.name.Str) {
+			m.write(each.name.Raw)
+			m.piece.Text += len(each.name.Str)
+			m.read(each.name.Str, kind, each.value)
+		}
+	}
+	m.write("}")
 }
 
 func (m *meter) write(text string) { m.hashed = append(m.hashed, text...) }

@@ -1,9 +1,13 @@
 package exchange
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -75,4 +79,69 @@ func TestOutlineOfLists(t *testing.T) {
 	if none := chat[:0]; len(Prompt{List: "messages"}.outline([]byte(`{}`)).Pieces) != len(none) {
 		t.Error("an empty request has pieces")
 	}
+}
+
+// readByLookup reads a value as meter does, except that it looks each member up. It is slow, and short enough to be seen right.
+func (m *meter) readByLookup(key, kind string, v gjson.Result) {
+	switch {
+	case v.IsObject():
+		kind := v.Get("type").Str
+		if kind == "thinking" && !v.Get("signature").Exists() {
+			kind = "text"
+		}
+		m.write("{")
+		v.ForEach(func(name, member gjson.Result) bool {
+			if !slices.Contains(marks, name.Str) {
+				m.write(name.Raw)
+				m.piece.Text += len(name.Str)
+				m.readByLookup(name.Str, kind, member)
+			}
+			return true
+		})
+		m.write("}")
+	case v.IsArray():
+		m.write("[")
+		v.ForEach(func(_, element gjson.Result) bool {
+			if !element.Get("cachePoint").Exists() {
+				m.readByLookup(key, kind, element)
+			}
+			return true
+		})
+		m.write("]")
+	default:
+		m.read(key, kind, v)
+	}
+}
+
+// Hashes are compared with those in logs, which older builds wrote: any value is read as by its definition.
+func TestOutlineReadsAsDefined(t *testing.T) {
+	names := rapid.SampledFrom([]string{"type", "role", "content", "text", "thinking", "signature", "data", "cache_control", "cachePoint", "prompt_cache_breakpoint", "images", "source", "ä\n", ""})
+	words := rapid.SampledFrom([]string{"", "thinking", "text", "base64", "redacted_thinking", "summary_text", "reasoning.text", "data:image/png;base64,AA", "ä\n\"", "user"})
+	var values func(depth int) *rapid.Generator[any]
+	values = func(depth int) *rapid.Generator[any] {
+		return rapid.Custom(func(t *rapid.T) any {
+			kind := rapid.IntRange(0, 6).Draw(t, "kind")
+			switch {
+			case depth > 0 && kind < 3:
+				return rapid.MapOfN(names, values(depth-1), 0, 6).Draw(t, "object")
+			case depth > 0 && kind < 5:
+				return rapid.SliceOfN(values(depth-1), 0, 4).Draw(t, "list")
+			case kind == 6:
+				return rapid.SampledFrom([]any{nil, true, 1.5}).Draw(t, "other")
+			}
+			return words.Draw(t, "word")
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		data, err := json.Marshal(values(4).Draw(t, "value"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want meter
+		got.read("", "", gjson.ParseBytes(data))
+		want.readByLookup("", "", gjson.ParseBytes(data))
+		if got.piece != want.piece || string(got.hashed) != string(want.hashed) {
+			t.Errorf("%s\nread:    %+v %s\ndefined: %+v %s", data, got.piece, got.hashed, want.piece, want.hashed)
+		}
+	})
 }
