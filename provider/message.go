@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -390,12 +391,22 @@ func AppendBlock(out []byte, b Block) ([]byte, error) { return ownjson.Append(ou
 
 // UnmarshalBlock reads what [MarshalBlock] or [AppendBlock] wrote.
 func UnmarshalBlock(data []byte) (Block, error) {
-	var w wireBlock
-	if err := ownjson.Unmarshal(data, &w); err != nil {
+	w, _ := wireBlocks.Get().(*wireBlock)
+	if w == nil {
+		w = new(wireBlock)
+	}
+	defer func() {
+		*w = wireBlock{}
+		wireBlocks.Put(w)
+	}()
+	if err := ownjson.Unmarshal(data, w); err != nil {
 		return nil, err
 	}
 	return w.block()
 }
+
+// wireBlocks are kept for the next block: one takes more memory than what most blocks have.
+var wireBlocks sync.Pool
 
 // KindOf returns the block's word in JSON.
 func KindOf(b Block) BlockKind { return b.kind() }

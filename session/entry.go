@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/ownjson"
@@ -21,27 +22,27 @@ type Entry struct {
 
 // bodies reads the body of each kind.
 var bodies = map[string]func([]byte) (Body, error){
-	"prompt":       readBody[Prompt],
-	"steered":      readBody[Steered],
-	"moved":        readBody[Moved],
-	"verdict":      readBody[Verdict],
-	"tool_start":   readBody[ToolStart],
-	"tool_end":     readBody[ToolEnd],
-	"turn_start":   readBody[TurnStart],
+	"prompt":       readBody[Prompt](),
+	"steered":      readBody[Steered](),
+	"moved":        readBody[Moved](),
+	"verdict":      readBody[Verdict](),
+	"tool_start":   readBody[ToolStart](),
+	"tool_end":     readBody[ToolEnd](),
+	"turn_start":   readBody[TurnStart](),
 	"block":        readSealed,
-	"message_end":  readBody[MessageEnd],
-	"retry":        readBody[Retry],
-	"setting":      readBody[Setting],
-	"repair":       readBody[Repair],
-	"left_out":     readBody[LeftOut],
-	"compaction":   readBody[Compaction],
-	"uncompaction": readBody[Uncompaction],
-	"fell_back":    readBody[FellBack],
-	"turn_parked":  readBody[TurnParked],
-	"turn_resumed": readBody[TurnResumed],
-	"turn_end":     readBody[TurnEnd],
-	"reserved":     readBody[Reserved],
-	"settled":      readBody[Settled],
+	"message_end":  readBody[MessageEnd](),
+	"retry":        readBody[Retry](),
+	"setting":      readBody[Setting](),
+	"repair":       readBody[Repair](),
+	"left_out":     readBody[LeftOut](),
+	"compaction":   readBody[Compaction](),
+	"uncompaction": readBody[Uncompaction](),
+	"fell_back":    readBody[FellBack](),
+	"turn_parked":  readBody[TurnParked](),
+	"turn_resumed": readBody[TurnResumed](),
+	"turn_end":     readBody[TurnEnd](),
+	"reserved":     readBody[Reserved](),
+	"settled":      readBody[Settled](),
 }
 
 func readSealed(data []byte) (Body, error) {
@@ -50,10 +51,20 @@ func readSealed(data []byte) (Body, error) {
 	return s, err
 }
 
-func readBody[B Body](data []byte) (Body, error) {
-	var b B
-	err := ownjson.Unmarshal(data, &b)
-	return b, err
+// readBody reads into a value that is kept for the next body: the copy in the result is the only one that takes memory.
+func readBody[B Body]() func([]byte) (Body, error) {
+	var kept sync.Pool
+	return func(data []byte) (Body, error) {
+		b, _ := kept.Get().(*B)
+		if b == nil {
+			b = new(B)
+		}
+		err := ownjson.Unmarshal(data, b)
+		body := *b
+		*b = *new(B)
+		kept.Put(b)
+		return body, err
+	}
 }
 
 type wireEntry struct {

@@ -3,12 +3,16 @@ package session_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -283,4 +287,39 @@ func TestDecodedEntriesAreCopies(t *testing.T) {
 			t.Errorf("%s: %v: decoded entries changed:\n%s\n%s", kind, err, again, written)
 		}
 	}
+}
+
+// Entries are read into memory that later ones use again, on several goroutines: those that were read before stay as they are.
+func TestDecodedEntriesStay(t *testing.T) {
+	kinds := slices.Sorted(maps.Keys(samples()))
+	rapid.Check(t, func(t *rapid.T) {
+		var pages [3][][]byte
+		for i := range pages {
+			var list []session.Entry
+			for n, kind := range rapid.SliceOfN(rapid.SampledFrom(kinds), 1, 30).Draw(t, "kinds") {
+				list = append(list, session.Entry{Seq: uint64(n), Time: int64(i), Turn: "t", Body: samples()[kind]})
+			}
+			values, err := session.EncodeEntries(list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages[i] = values
+		}
+		var read [len(pages)][]session.Entry
+		var failed [len(pages)]error
+		var readers sync.WaitGroup
+		for i, values := range pages {
+			readers.Go(func() { read[i], failed[i] = session.DecodeEntries(values) })
+		}
+		readers.Wait()
+		for i, values := range pages {
+			again, err := session.EncodeEntries(read[i])
+			if err := errors.Join(err, failed[i]); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(values, again); diff != "" {
+				t.Fatalf("page %d (-stored +read and stored again):\n%s", i, diff)
+			}
+		}
+	})
 }

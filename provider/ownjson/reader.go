@@ -2,6 +2,7 @@ package ownjson
 
 import (
 	"bytes"
+	"hash/maphash"
 	"unicode/utf8"
 )
 
@@ -10,6 +11,7 @@ import (
 type reader struct {
 	data []byte
 	at   int
+	seen *[256]string // short strings that were read, by their hash: see shared
 }
 
 // maxDepth bounds the nesting of values that are skipped. encoding/json accepts more.
@@ -95,11 +97,32 @@ func ordinary[T string | []byte](text T) (n int, ascii bool) {
 // text reads a string.
 func (r *reader) text() (string, bool) {
 	raw, plain, ok := r.raw()
-	if !ok || plain {
-		return string(raw), ok
+	if !ok {
+		return "", false
+	}
+	if plain {
+		return r.shared(raw), true
 	}
 	text, ok := unescape(raw)
 	return string(text), ok
+}
+
+// maxShared is the length of the longest string that is shared, in bytes.
+const maxShared = 32
+
+var seed = maphash.MakeSeed()
+
+// shared is raw as a string. Most short strings of a log come again and again, such as the names of models and hosts: a string that was
+// read before takes no memory again.
+func (r *reader) shared(raw []byte) string {
+	if len(raw) > maxShared {
+		return string(raw)
+	}
+	known := &r.seen[maphash.Bytes(seed, raw)%uint64(len(r.seen))]
+	if *known != string(raw) {
+		*known = string(raw)
+	}
+	return *known
 }
 
 // unescape replaces escapes. ok is false for surrogates and for what is no escape.
@@ -110,26 +133,41 @@ func unescape(raw []byte) (text []byte, ok bool) {
 		if at < 0 {
 			return append(text, raw...), true
 		}
-		text = append(text, raw[:at]...)
-		if raw = raw[at+1:]; len(raw) == 0 {
+		char, n, ok := escape(raw[at+1:])
+		if !ok {
 			return nil, false
 		}
-		c := raw[0]
-		raw = raw[1:]
-		if c == 'u' {
-			char, ok := hex(raw)
-			if !ok {
-				return nil, false
-			}
-			text, raw = utf8.AppendRune(text, char), raw[4:]
-			continue
-		}
-		char := escapes[c]
-		if char == 0 {
-			return nil, false
-		}
-		text = append(text, char)
+		text = utf8.AppendRune(append(text, raw[:at]...), char)
+		raw = raw[at+1+n:]
 	}
+}
+
+// unescapes reports whether unescape can read a string.
+func unescapes(raw []byte) bool {
+	for {
+		at := bytes.IndexByte(raw, '\\')
+		if at < 0 {
+			return true
+		}
+		_, n, ok := escape(raw[at+1:])
+		if !ok {
+			return false
+		}
+		raw = raw[at+1+n:]
+	}
+}
+
+// escape reads what stands behind a backslash: a character, named in n bytes.
+func escape(raw []byte) (char rune, n int, ok bool) {
+	if len(raw) == 0 {
+		return 0, 0, false
+	}
+	if raw[0] == 'u' {
+		char, ok = hex(raw[1:])
+		return char, 5, ok
+	}
+	char = rune(escapes[raw[0]])
+	return char, 1, char != 0
 }
 
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
@@ -203,9 +241,8 @@ func (r *reader) skip(depth int) (raw []byte, ok bool) {
 	case '"':
 		var text []byte
 		var plain bool
-		if text, plain, ok = r.raw(); ok && !plain {
-			_, ok = unescape(text)
-		}
+		text, plain, ok = r.raw()
+		ok = ok && (plain || unescapes(text))
 	case 't':
 		ok = r.word("true")
 	case 'f':
@@ -226,9 +263,7 @@ func (r *reader) members(end byte, depth int, named bool) bool {
 	}
 	for {
 		if named {
-			if text, plain, ok := r.raw(); !ok || !r.after(':') {
-				return false
-			} else if _, ok := unescape(text); !plain && !ok {
+			if text, plain, ok := r.raw(); !ok || !r.after(':') || !plain && !unescapes(text) {
 				return false
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,6 +97,7 @@ var documents = []string{
 	`{"float":1}`, `{"float":-1.5e-7}`, `{"float":1e999}`, `{"float":.5}`, `{"float":5.}`, `{"float":1e}`, `{"float":+1}`, `{"float":00}`, `{"float":null}`,
 	`{"text":"\n\t\"\\\/\b\f\r"}`, `{"text":"\u00e4\u003c\u2028\u0000"}`, `{"text":"\ud83d\ude00"}`, `{"text":"\ud83d"}`, `{"text":"\u12"}`, `{"text":"\x"}`, `{"text":"\`,
 	`{"text":"ä😀"}`, "{\"text\":\"a\xff\"}", "{\"text\":\"a\x01\"}", "{\"text\":\"\\\x01\"}", "{\"raw\":\"\xff\"}", "{\"raw\":{\"\\q\":1}}", `{"text":"\u00zz"}`,
+	`{"raw":"\u12"}`, `{"raw":"\u00e4\n\\"}`, `{"raw":"\ud83d"}`, `{"raw":"\`, `{"raw":{"\u00e4\"\t":"\/"}}`, `{"raw":{"\u00z4":1}}`, `{"raw":{"\\":{"\x":1}}}`,
 	`{"raw":null}`, `{"raw":[1,{"a":[]}, 2]}`, `{"raw":[1,{"a":[true,false,null,"x",-1.5]},{}]}`, `{"raw":[1,]}`, `{"raw":{"a"}}`, `{"raw":{"a":}}`, `{"raw":{,}}`, `{"raw":[1 2]}`, `{"raw":tru}`, `{"raw":nul}`,
 	`{"raw":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, `{"raw":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`,
 	`{"data":"YWI="}`, `{"data":"!"}`, `{"data":null}`, `{"own":"own:x"}`, `{"own":"x"}`, `{"own":null}`, `{"own_at":null}`, `{"own_at":"own:y"}`, `{"own":{"a":1}}`,
@@ -135,6 +137,32 @@ func TestUnmarshalCopies(t *testing.T) {
 	if v.Text != "abc" || string(v.Raw) != "[1]" || v.Own.text != "x" {
 		t.Fatalf("%+v", v)
 	}
+}
+
+// Short strings that come again are shared: what another value reads later, of the same length or on another goroutine, does not change them.
+func TestUnmarshalSharesStrings(t *testing.T) {
+	const many = 1000 // more than are shared
+	document := func(n int) []byte {
+		return fmt.Appendf(nil, `{"text":"%04d","kind":"%s","list":[{"word":"same"},{"word":"%d"}]}`, n, strings.Repeat("x", n%40), n)
+	}
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			var read [many]all
+			for n := range many {
+				if err := ownjson.Unmarshal(document(n), &read[n]); err != nil {
+					t.Error(n, err)
+				}
+			}
+			for n, got := range read {
+				want := all{Text: fmt.Sprintf("%04d", n), Word: word(strings.Repeat("x", n%40)), List: []inner{{Word: "same"}, {Word: fmt.Sprint(n)}}}
+				if !reflect.DeepEqual(want, got) {
+					t.Errorf("%d: %+v", n, got)
+				}
+			}
+		})
+	}
+	readers.Wait()
 }
 
 // Structs with names that are hard to find are read too.

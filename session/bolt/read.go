@@ -232,7 +232,11 @@ func (b *Store) entries(ctx context.Context, id rowKey, after uint64, limit int)
 		if err != nil {
 			return nil, fmt.Errorf("session %s: %w: entry %d: %w", id, session.ErrDamaged, after+1, err)
 		}
-		entries = append(entries, some...)
+		if entries == nil {
+			entries = some // most pages are read at once
+		} else {
+			entries = append(entries, some...)
+		}
 		if after >= last || len(entries) >= limit {
 			return entries, nil
 		}
