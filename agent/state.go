@@ -323,7 +323,7 @@ func (s *state) noticeReadOnly(err error) {
 
 // storeTrouble is why the store failed, without a path of the machine.
 func storeTrouble(err error) string {
-	for _, known := range []error{session.ErrReadOnly, session.ErrReplaced, session.ErrDamaged, session.ErrNotFound, session.ErrClosed} {
+	for _, known := range []error{session.ErrLost, session.ErrNoAnswer, session.ErrReadOnly, session.ErrReplaced, session.ErrDamaged, session.ErrNotFound, session.ErrClosed} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}

@@ -246,6 +246,13 @@ var (
 	// ErrReadOnly says that nothing can be written for now: the disk is full or failed. Reading works.
 	ErrReadOnly = errors.New("store is read-only: the disk is full or failing")
 
+	// ErrNoAnswer is the reason of an ErrReadOnly: the store servers of a cluster do not answer. What was to be written may be stored.
+	ErrNoAnswer = errors.New("the store servers do not answer")
+
+	// ErrLost is the reason of an ErrReadOnly for one session: the store servers have lost messages of it that they had acknowledged. It stays so until
+	// the store is restored.
+	ErrLost = errors.New("the store has lost messages of this session that it had acknowledged")
+
 	// ErrDamaged says that data is damaged. The file is left as it is.
 	ErrDamaged = errors.New("store is damaged")
 

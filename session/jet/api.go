@@ -183,12 +183,20 @@ func retry(ctx context.Context, f func(try int) error) error {
 			return ended
 		}
 		if time.Since(since) > patience {
-			return fmt.Errorf("%w: no answer of the store servers in %v: %w", session.ErrReadOnly, patience, err)
+			return gaveUpAfter(err)
 		}
 		if err := pause(ctx, try); err != nil {
 			return err
 		}
 	}
+}
+
+// gaveUpAfter is the error of a request whose last try had one: the servers did not answer, or they refuse.
+func gaveUpAfter(err error) error {
+	if refused := (*apiError)(nil); errors.As(err, &refused) || errors.Is(err, errFull) {
+		return fmt.Errorf("%w: after %v: %w", session.ErrReadOnly, patience, err)
+	}
+	return fmt.Errorf("%w: %w in %v: %w", session.ErrReadOnly, session.ErrNoAnswer, patience, err)
 }
 
 // pause waits before another try: 50 to 500 ms.
@@ -347,7 +355,7 @@ func (a api) casFor(ctx context.Context, stream, subject string, empty time.Dura
 			case answer == lease.Conflict && n < 100: // somebody else was first
 				continue
 			case full:
-				return errors.New("the stream has no space left")
+				return errFull
 			}
 			return errors.New("no acknowledgement")
 		}

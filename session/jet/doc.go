@@ -17,7 +17,7 @@
 // the stamp of its request lives. So the id of a deleted session cannot be used again: Create returns ErrExists.
 //
 // An answer to an append may be missing. Then the log says whether it was stored; if even that stays unknown, the Log is of no use any more,
-// and a new claim fences what may be on its way. Errors are those of session.Store, and ErrUnknown, ErrLost and *ElsewhereError.
+// and a new claim fences what may be on its way. Errors are those of session.Store, and ErrUnknown and *ElsewhereError.
 //
 // Reads ask the leader of a stream. A leader that has lost its office may answer for some seconds, and so may show an old state: only what
 // follows a claim is certain.

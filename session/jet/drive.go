@@ -14,9 +14,6 @@ import (
 // has the truth.
 var ErrUnknown = errors.New("it is not known whether this was stored")
 
-// ErrLost says that the store has lost what it had acknowledged. The session is read-only until it is restored.
-var ErrLost = errors.New("the store has lost messages that it had acknowledged")
-
 // errFull is the reason of an error that is ErrReadOnly.
 var errFull = errors.New("the stream has no space left")
 
@@ -58,6 +55,7 @@ type driver struct {
 	peers  Peers // nil: every other node is gone
 	times  Times
 	fights *fights
+	losses *losses
 	in     names // of the store
 }
 
@@ -170,7 +168,8 @@ func (d driver) store(ctx context.Context, l *lease.Log, p place, h head, body [
 func (d driver) failed(step lease.Step, newest found, t tries, ref session.Ref) error {
 	switch {
 	case step == lease.Lost:
-		return fmt.Errorf("session %s: %w: %w", ref, ErrLost, session.ErrReadOnly)
+		d.losses.add(ref)
+		return fmt.Errorf("session %s: %w: %w", ref, session.ErrLost, session.ErrReadOnly)
 	case step == lease.Rejected && t.full:
 		return fmt.Errorf("session %s: %w: %w", ref, session.ErrReadOnly, errFull)
 	case step == lease.Rejected:
@@ -187,7 +186,7 @@ func (d driver) gaveUp(ctx context.Context, ref session.Ref) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("session %s: %w: %w", ref, ErrUnknown, err)
 	}
-	return fmt.Errorf("session %s: %w: %w: no answer of the store servers in %v", ref, ErrUnknown, session.ErrReadOnly, d.times.GiveUp)
+	return fmt.Errorf("session %s: %w: %w: %w in %v", ref, ErrUnknown, session.ErrReadOnly, session.ErrNoAnswer, d.times.GiveUp)
 }
 
 // claimed is what a claim has found and made.
@@ -233,6 +232,15 @@ func (d driver) claim(ctx context.Context, p place) (made claimed, err error) {
 		case lease.Publish:
 			if made, data, err = d.follow(ctx, p, newest); err != nil {
 				return made, err
+			}
+			if d.losses.has(p.ref) {
+				if step, err = d.compare(ctx, &c, p); err != nil {
+					return made, err
+				}
+				if step != lease.Done {
+					break
+				}
+				d.losses.remove(p.ref) // it was restored
 			}
 			before = newest.Node
 			w := c.Publish()

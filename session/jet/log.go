@@ -182,7 +182,7 @@ func (l *log) failed(err error) {
 	case errors.Is(err, session.ErrFenced):
 		l.taken(l)
 		l.fence(fmt.Errorf("session %s: %w", l.place.ref, session.ErrFenced))
-	case errors.Is(err, ErrUnknown), errors.Is(err, ErrLost):
+	case errors.Is(err, ErrUnknown), errors.Is(err, session.ErrLost):
 		l.fence(fmt.Errorf("session %s: %w", l.place.ref, session.ErrFenced))
 	}
 }

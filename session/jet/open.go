@@ -84,7 +84,7 @@ func Open(ctx context.Context, link Link, opt Options) (*Store, error) {
 func newStore(a api, n names, opt Options) *Store {
 	b := &budgets{api: a, names: n, done: make(map[string]uint64)}
 	s := &Store{
-		driver:   driver{reader{a, newCache(), nearSpan}, opt.Node, opt.Peers, opt.Times, newFights(opt.Times.Fought), n},
+		driver:   driver{reader{a, newCache(), nearSpan}, opt.Node, opt.Peers, opt.Times, newFights(opt.Times.Fought), newLosses(), n},
 		names:    n,
 		people:   &people{api: a, names: n, known: make(map[session.Owner]person)},
 		values:   &values{api: a, names: n, owners: make(map[person]*family)},

@@ -438,7 +438,7 @@ func TestOlderStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = log.Append(t.Context(), storetest.Ended(storetest.TurnA))
-	storetest.WantErr(t, "append", err, jet.ErrLost)
+	storetest.WantErr(t, "append", err, session.ErrLost)
 	storetest.WantErr(t, "append", err, session.ErrReadOnly)
 	if n := len(storetest.Entries(t, of, id)); n != 1 {
 		t.Errorf("%d entries", n)

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -97,11 +98,43 @@ func TestClaimAfterLoss(t *testing.T) {
 			}
 			defer stop()
 			_, err = of.Claim(t.Context(), id)
-			storetest.WantErr(t, "claim of a session that has lost an entry", err, jet.ErrLost)
+			storetest.WantErr(t, "claim of a session that has lost an entry", err, session.ErrLost)
 			storetest.WantErr(t, "claim of a session that has lost an entry", err, session.ErrReadOnly)
 			storetest.Claim(t, of, other) // it has lost nothing
+			messages := logMessages(t, link, streams)
+			_, err = of.Claim(t.Context(), id)
+			storetest.WantErr(t, "another claim of it", err, session.ErrLost)
+			if now := logMessages(t, link, streams); now != messages {
+				t.Errorf("another claim of it added %d messages to the logs", now-messages)
+			}
+			stop()
+			storetest.Claim(t, of, id) // nothing is compared any more
 		})
 	}
+}
+
+// logMessages is how many messages were ever stored in the streams of logs.
+func logMessages(t *testing.T, link jet.Conns, streams jet.Streams) (n uint64) {
+	t.Helper()
+	for _, stream := range streams.Logs() {
+		reply, err := link[0].Request("$JS.API.STREAM.INFO."+stream, nil, time.Minute)
+		var info struct {
+			State struct {
+				Last uint64 `json:"last_seq"`
+			} `json:"state"`
+		}
+		if err == nil {
+			err = json.Unmarshal(reply.Data, &info)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", stream, err)
+		}
+		n += info.State.Last
+	}
+	if n == 0 {
+		t.Fatal("the logs have no messages")
+	}
+	return n
 }
 
 // TestClaimsWithCopy: claims, forks and deletions go on as without a copy while it follows.
