@@ -83,7 +83,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	out.LeftOut(d.sampling(req, body), req.Model.ID)
 	body.without(exchange.Withheld(req, wireAPI))
 	out.Notices = slices.Concat(out.Notices, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
-	out.Body, err = exchange.Encode(body)
+	out.Body, err = exchange.EncodeBody(req, body)
 	own.body = out.Body
 	return out, err
 }

@@ -73,6 +73,6 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	}
 	own.body = b
 	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
-	out.Body, err = exchange.Encode(b)
+	out.Body, err = exchange.EncodeBody(req, b)
 	return out, err
 }

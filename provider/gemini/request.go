@@ -128,7 +128,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		}
 		own.body.Tools = append(own.body.Tools, tools{Functions: list})
 	}
-	out.Body, err = exchange.Encode(own.body)
+	out.Body, err = exchange.EncodeBody(req, own.body)
 	return out, err
 }
 

@@ -120,7 +120,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
 	own.betas = a.betasFor(req, c, managing(b.Context, h.compacted), h)
 	out.Header = a.wrap(&b, own.betas)
-	if out.Body, err = exchange.Encode(b); err != nil {
+	if out.Body, err = exchange.EncodeBody(req, b); err != nil {
 		return nil, err
 	}
 	own.body = out.Body

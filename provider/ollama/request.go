@@ -143,7 +143,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		out.Override("%s", clamped)
 	}
 	out.Notices = slices.Concat(out.Notices, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
-	out.Body, err = exchange.Encode(b)
+	out.Body, err = exchange.EncodeBody(req, b)
 	return out, err
 }
 

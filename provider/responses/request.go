@@ -101,7 +101,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	b.withhold(exchange.Withheld(req, wireAPI))
 	out.Limit = b.MaxOutput
 	out.Notices = slices.Concat(out.Notices, reduced, lost, replay.OmittedMedia(req.Model, h.unseen), replay.ForeignTools(h.elsewhere), h.count.Notices())
-	if out.Body, err = exchange.Encode(b); err != nil {
+	if out.Body, err = exchange.EncodeBody(req, b); err != nil {
 		return nil, err
 	}
 	own.body, out.Header = out.Body, a.header(h.list, session, req.Initiator())
