@@ -74,6 +74,49 @@ func (g *Group) Confirm(ref session.Ref) {
 	})
 }
 
+// DeleteHere deletes the owner's sessions that other processes cannot delete: those that are loaded here, and ephemeral ones. It returns how many. No client may
+// act for the owner until it returns. After an error the call can be repeated. Errors: those of the store.
+func (o *Sessions) DeleteHere(ctx context.Context) (n int, err error) {
+	ids := o.loaded()
+	for q := (session.Query{Limit: 1000}); ; {
+		page, next, err := o.List(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range page {
+			if s.Ephemeral && !slices.Contains(ids, s.ID) {
+				ids = append(ids, s.ID)
+			}
+		}
+		if q.Cursor = next; next == "" {
+			break
+		}
+	}
+	for _, id := range ids {
+		if err := o.Delete(ctx, id); err != nil {
+			return n, err
+		}
+		n++
+	}
+	if err := o.group.ended(ctx, o.owner); err != nil {
+		return n, err
+	}
+	o.group.cfg.gate.Forget(o.owner)
+	return n, nil
+}
+
+func (o *Sessions) loaded() (ids []session.ID) {
+	g := o.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for ref, l := range g.agents {
+		if ref.Owner == o.owner && !l.ended() {
+			ids = append(ids, ref.ID)
+		}
+	}
+	return ids
+}
+
 // Abandon ends the agents of the sessions in which a turn runs, without a word in their logs. It is for a node of a cluster that was cut off for so
 // long that other nodes serve the sessions. It does not wait.
 func (g *Group) Abandon() {

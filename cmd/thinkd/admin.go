@@ -134,7 +134,8 @@ func (p *program) adminDeleteCommand() *cobra.Command {
 		Long: `Delete all that is a user's: connections, tokens, sessions with their images and documents,
 and what the ledger has of their use. The store's file is then rewritten, because it still
 has the bytes of what was deleted, and all files of the data directory are searched for
-the sessions. The command names the files in which it finds one, such as the log.
+the sessions. The command names the files in which it finds one, such as the log. A
+cluster has no such store file; there, the other nodes delete their part first.
 
 Backups are not changed. A user who also has an account in socket_users of the config can
 come back, without sessions.`,
@@ -154,8 +155,12 @@ come back, without sessions.`,
 }
 
 func showDeletion(out io.Writer, u door.UserName, d door.UserDeletion) error {
-	_, err := fmt.Fprintf(out, "deleted %s: %s, %s, %s, %s of images and documents\nthe store has %d bytes now, and had %d\n", u,
-		count(d.Sessions, "session"), count(d.Tokens, "token"), count(d.Keys, "key"), count(d.Media, "file"), d.Left, d.Size)
+	_, err := fmt.Fprintf(out, "deleted %s: %s, %s, %s, %s of images and documents\n", u,
+		count(d.Sessions, "session"), count(d.Tokens, "token"), count(d.Keys, "key"), count(d.Media, "file"))
+	if d.Size > 0 { // otherwise the store is that of a cluster
+		_, failed := fmt.Fprintf(out, "the store has %d bytes now, and had %d\n", d.Left, d.Size)
+		err = errors.Join(err, failed)
+	}
 	if len(d.NamedIn) > 0 {
 		_, failed := fmt.Fprintf(out, "ids of deleted sessions still occur in: %s\n", strings.Join(d.NamedIn, ", "))
 		err = errors.Join(err, failed)

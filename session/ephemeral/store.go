@@ -76,12 +76,17 @@ func (s *Store) OpenTurns(ctx context.Context) ([]session.Ref, error) {
 	return list, err
 }
 
+// owners is a store that can list them. That of a cluster is no [session.Local].
+type owners interface {
+	Owners(ctx context.Context) ([]session.Owner, error)
+}
+
 // Owners lists the owners that have sessions.
 func (s *Store) Owners(ctx context.Context) ([]session.Owner, error) {
 	var list []session.Owner
-	if local, ok := s.durable.(session.Local); ok {
+	if of, ok := s.durable.(owners); ok {
 		var err error
-		if list, err = local.Owners(ctx); err != nil {
+		if list, err = of.Owners(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -16,6 +16,11 @@ import (
 	"github.com/thinkd/thinkd/session/storetest"
 )
 
+// TestOwners: the store lists its owners, by what it has under hashes of their names.
+func TestOwners(t *testing.T) {
+	storetest.TestOwners(t, openOne(t, jettest.Start(t, 1).Dial()))
+}
+
 // TestSubjects: whatever the names of tenants and users are, they are in no subject, and nobody sees what is another owner's.
 func TestSubjects(t *testing.T) {
 	link := jettest.Start(t, 1).Dial()

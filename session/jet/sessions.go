@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/thinkd/thinkd/session"
@@ -265,6 +266,28 @@ func (s sessions) MarkRead(ctx context.Context, id session.ID, principal string,
 		return json.Marshal(marks{nameOf(s.of), record.Read})
 	})
 	return err
+}
+
+// Owners lists the owners that have sessions, each once. It reads the accounts of all sessions.
+func (s *Store) Owners(ctx context.Context) (list []session.Owner, err error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.accounts.flushAll(ctx); err != nil {
+		return nil, err
+	}
+	all := make(map[session.Owner]bool)
+	err = ledger{s}.every(ctx, kindSession, func(m message) error {
+		var r record
+		if err := json.Unmarshal(m.data, &r); err != nil {
+			return fmt.Errorf("%w: %s: %w", session.ErrDamaged, m.subject, err)
+		}
+		if !r.Deleted {
+			all[r.Owner.owner()] = true
+		}
+		return nil
+	})
+	return slices.Collect(maps.Keys(all)), err
 }
 
 // List is a page of records, the last changed first.

@@ -195,8 +195,16 @@ func testListsOfOwners(t *testing.T, s session.Store) {
 	}
 }
 
-// testOwners: an owner is listed as long as it has a session.
-func testOwners(t *testing.T, s session.Local) {
+// Lister is a store that lists owners.
+type Lister interface {
+	session.Store
+	Owners(ctx context.Context) ([]session.Owner, error)
+}
+
+func testOwners(t *testing.T, s session.Local) { TestOwners(t, s) }
+
+// TestOwners: an owner is listed as long as it has a session. It closes the store.
+func TestOwners(t *testing.T, s Lister) {
 	ctx := t.Context()
 	owners := func() []session.Owner {
 		list, err := s.Owners(ctx)

@@ -53,6 +53,9 @@ func (h *host) local() *rpc.Local {
 	if n := h.daemon.node; n != nil {
 		local.Cluster, local.Drain = clusterStatus(n), h.beginDrain
 	}
+	if h.daemon.file != nil || h.daemon.node != nil {
+		local.Users = h.admin()
+	}
 	if store := h.daemon.file; store != nil {
 		local.Backup = func(ctx context.Context, path string) (door.StoreReport, error) { return h.backup(ctx, store, path) }
 		local.Check = func(ctx context.Context) (door.StoreReport, error) {
@@ -63,10 +66,46 @@ func (h *host) local() *rpc.Local {
 			before, after, err := store.Compact(ctx)
 			return door.Compaction{Before: rpc.NewStoreReport(before), After: rpc.NewStoreReport(after)}, err
 		}
-		local.Users = &users.Admin{Dir: h.dir, Auth: h.daemon.auth, Tokens: h.daemon.tokens, Store: h.daemon.store, File: store,
-			Blobs: h.daemon.blobs, Agents: h.daemon.agents, Expel: h.daemon.server.Expel, Forget: h.forget}
 	}
 	return local
+}
+
+func (h *host) admin() *users.Admin {
+	d := h.daemon
+	a := &users.Admin{Dir: h.dir, Auth: d.auth, Tokens: d.tokens, Store: d.store, File: d.file, Blobs: d.blobs, Agents: d.agents, Expel: d.server.Expel, Forget: h.forget}
+	if d.node != nil {
+		a.Elsewhere = d.node.Forget
+		d.node.ServeForgets(h.forgetHere)
+	}
+	return a
+}
+
+// keepOutTime is how long a user whom another node deletes is not let in here.
+const keepOutTime = time.Minute
+
+// forgetHere deletes a session that is loaded, or without an ID, ends all that is a user's at this node, because another node deletes the user. If that takes
+// longer than keepOutTime and the user makes a session meanwhile, the deletion fails and is to be repeated.
+func (h *host) forgetHere(ctx context.Context, ref session.Ref) (sessions int, err error) {
+	if ref.Owner == session.Operator {
+		return 0, session.ErrOwner
+	}
+	of := h.daemon.agents.For(ref.Owner)
+	if ref.ID != "" {
+		if !h.daemon.agents.Holds(ref) {
+			return 0, nil
+		}
+		return 1, of.Delete(ctx, ref.ID)
+	}
+	readmit, err := h.daemon.server.Expel(ctx, ref.Owner)
+	time.AfterFunc(keepOutTime, readmit) // it only removes an entry of a map
+	if err != nil {
+		return 0, err
+	}
+	if sessions, err = of.DeleteHere(ctx); err != nil {
+		return sessions, err
+	}
+	_, err = h.forget(ref.Owner)
+	return sessions, err
 }
 
 // forget is [daemon.forget] with the user's sign-ins in browsers.

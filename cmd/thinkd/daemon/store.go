@@ -315,7 +315,7 @@ func (k *kept) join(ctx context.Context, c config.Cluster, log *slog.Logger) (er
 
 // sharedStore is the store of a cluster. Its end unlocks the data directory.
 type sharedStore struct {
-	session.Store
+	node.Store
 	unlock func() error
 }
 

@@ -18,16 +18,20 @@ import (
 	"github.com/thinkd/thinkd/session/bolt"
 )
 
-// Admin administers the users of a daemon. All members are required. Its methods are safe for concurrent use.
+// Admin administers the users of a daemon, or of a cluster. All members are required, except where nil is said to be possible. Its methods are safe for concurrent use.
 type Admin struct {
 	Dir    string // the data directory
 	Auth   config.Auth
 	Tokens auth.Records
 	Store  session.Local
-	File   *bolt.Store // that Store has all but ephemeral sessions in
-	Blobs  *blob.Dir
+	File   *bolt.Store // that Store has all but ephemeral sessions in; nil: the store is that of a cluster
+	Blobs  *blob.Dir   // nil: as File
 	Agents *agent.Group
 	Forget func(session.Owner) (keys int, err error) // removes the keys of providers and the shares of a user
+
+	// Elsewhere has other nodes delete a session that they have loaded, or without an ID, end all that is the owner's there and keep the owner out for some
+	// time. It returns how many sessions they have deleted. nil: there are no other nodes.
+	Elsewhere func(ctx context.Context, ref session.Ref) (sessions int, err error)
 
 	// Expel ends the connections of an owner and waits until nothing of them runs. The owner is not let in until readmit.
 	Expel func(ctx context.Context, o session.Owner) (readmit func(), err error)
@@ -95,15 +99,21 @@ func (a *Admin) List(ctx context.Context) (door.Users, error) {
 
 // count counts the sessions of an owner.
 func (a *Admin) count(ctx context.Context, o session.Owner, u *door.User) error {
+	return a.each(ctx, o, func(s session.Session) {
+		u.Updated = max(u.Updated, s.Updated)
+		u.Sessions++
+	})
+}
+
+func (a *Admin) each(ctx context.Context, o session.Owner, f func(session.Session)) error {
 	for q := (session.Query{Limit: 1000}); ; {
 		page, next, err := a.Store.For(o).List(ctx, q)
 		if err != nil {
 			return err
 		}
 		for _, s := range page {
-			u.Updated = max(u.Updated, s.Updated)
+			f(s)
 		}
-		u.Sessions += len(page)
 		if q.Cursor = next; next == "" {
 			return nil
 		}
@@ -154,12 +164,19 @@ func (a *Admin) DeleteSession(ctx context.Context, p door.UserSessionParams) err
 	if _, err := a.Store.For(o).Get(ctx, id); errors.Is(err, session.ErrNotFound) {
 		return fmt.Errorf("session %s: %w", id, session.ErrNotFound)
 	}
-	return a.Agents.For(o).Delete(ctx, id)
+	err = a.Agents.For(o).Delete(ctx, id)
+	if _, elsewhere := errors.AsType[*session.ElsewhereError](err); !elsewhere || a.Elsewhere == nil {
+		return err
+	}
+	if _, err := a.Elsewhere(ctx, session.Ref{Owner: o, ID: id}); err != nil {
+		return err
+	}
+	return a.Agents.For(o).Delete(ctx, id) // no error if another node has deleted it
 }
 
 // Delete ends a user's connections, and removes their tokens, their keys of providers, their sessions with all that is kept for them, and their part of the ledger.
 // Then it rewrites the store's file, because the file still has the bytes of what was deleted. Images and documents that were sent in the
-// last minute make it wait for up to a minute. The user is not let in meanwhile.
+// last minute make it wait for up to a minute. The user is not let in meanwhile. In a cluster, there is no such file, and the other nodes do the same first.
 func (a *Admin) Delete(ctx context.Context, u door.UserName) (r door.UserDeletion, err error) {
 	o, err := owner(u)
 	if err != nil {
@@ -173,29 +190,52 @@ func (a *Admin) Delete(ctx context.Context, u door.UserName) (r door.UserDeletio
 	if err != nil {
 		return r, fmt.Errorf("the user's connections: %w; of the user, only tokens were deleted", err)
 	}
+	ids := make(map[session.ID]bool)
+	if a.Elsewhere != nil {
+		if err := a.sessions(ctx, o, ids); err != nil {
+			return r, fmt.Errorf("the user's sessions: %w; of the user, only tokens were deleted", err)
+		}
+		if r.Sessions, err = a.Elsewhere(ctx, session.Ref{Owner: o}); err != nil {
+			return r, fmt.Errorf("at other nodes, %d sessions were deleted, and then: %w; repeat the command", r.Sessions, err)
+		}
+	}
 	gone, err := a.Agents.For(o).Forget(ctx)
-	if r.Sessions = len(gone); err != nil {
-		return r, fmt.Errorf("%d sessions were deleted, and then: %w; repeat the command", len(gone), err)
+	for _, id := range gone {
+		ids[id] = true
+	}
+	if r.Sessions += len(gone); err != nil {
+		return r, fmt.Errorf("%d sessions were deleted, and then: %w; repeat the command", r.Sessions, err)
 	}
 	if r.Keys, err = a.Forget(o); err != nil {
 		return r, fmt.Errorf("the sessions were deleted, but not the user's keys of providers and shares: %w; repeat the command", err)
 	}
-	if r.Media, err = a.Blobs.Clear(ctx, a.Store); err != nil {
-		return r, fmt.Errorf("the sessions were deleted, but not their images and documents: %w; repeat the command", err)
-	}
-	before, after, err := a.File.Compact(ctx)
-	if r.Size, r.Left = before.Size, after.Size; err != nil {
-		return r, fmt.Errorf("the user was deleted, but the store's file still has their bytes: %w; repeat the command", err)
-	}
-	ids := make(map[session.ID]bool)
-	for _, id := range gone {
-		ids[id] = true
+	if a.File != nil {
+		if err := a.clear(ctx, &r); err != nil {
+			return r, err
+		}
 	}
 	if r.NamedIn, err = occurrences(ctx, a.Dir, ids); err != nil {
 		return r, fmt.Errorf("the user was deleted, but the files could not be searched: %w", err)
 	}
 	r.NamedIn = append([]string{}, r.NamedIn...)
 	return r, nil
+}
+
+// clear removes what the files of one machine still have of deleted sessions.
+func (a *Admin) clear(ctx context.Context, r *door.UserDeletion) (err error) {
+	if r.Media, err = a.Blobs.Clear(ctx, a.Store); err != nil {
+		return fmt.Errorf("the sessions were deleted, but not their images and documents: %w; repeat the command", err)
+	}
+	before, after, err := a.File.Compact(ctx)
+	if r.Size, r.Left = before.Size, after.Size; err != nil {
+		return fmt.Errorf("the user was deleted, but the store's file still has their bytes: %w; repeat the command", err)
+	}
+	return nil
+}
+
+// sessions adds the ids of an owner's sessions.
+func (a *Admin) sessions(ctx context.Context, o session.Owner, ids map[session.ID]bool) error {
+	return a.each(ctx, o, func(s session.Session) { ids[s.ID] = true })
 }
 
 // revoke removes the API tokens of an owner. A record that cannot be read stops it: it may be the owner's.

@@ -34,7 +34,7 @@ type Peer struct {
 }
 
 // question asks a node whether it has a session, or, with Take, to claim it. With Taken it tells the node that another one has claimed the session, and
-// there is no answer.
+// there is no answer. With Forget it asks to delete the session if the node has it loaded, or without an ID, to end all that is the owner's at the node.
 type question struct {
 	Tenant []byte     `json:"tenant,omitempty"`
 	User   []byte     `json:"user,omitempty"`
@@ -42,11 +42,20 @@ type question struct {
 	Epoch  uint64     `json:"epoch"`
 	Take   bool       `json:"take,omitempty"`
 	Taken  bool       `json:"taken,omitempty"`
+	Forget bool       `json:"forget,omitempty"`
 }
 
 type answer struct {
 	NotMine bool `json:"not_mine"`
 	Taken   bool `json:"taken,omitempty"`
+
+	Forgotten bool   `json:"forgotten,omitempty"`
+	Sessions  int    `json:"sessions,omitempty"` // that were deleted
+	Error     string `json:"error,omitempty"`    // why nothing more was
+}
+
+func questionOf(ref session.Ref, epoch uint64) question {
+	return question{Tenant: []byte(ref.Owner.Tenant), User: []byte(ref.Owner.User), ID: ref.ID, Epoch: epoch}
 }
 
 func (q question) ref() session.Ref {

@@ -37,6 +37,7 @@ type Node struct {
 	mine    func(session.Ref, uint64) bool
 	take    func(session.Ref, uint64) bool
 	taken   func(session.Ref, uint64)
+	forget  func(session.Ref) (int, error)
 }
 
 var _ jet.Peers = (*Node)(nil)
@@ -93,6 +94,14 @@ func (n *Node) ServeTaken(taken func(ref session.Ref, epoch uint64)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.taken = taken
+}
+
+// ServeForgets has requests of [Node.Forget] answered. Until then they are refused. forget runs in a goroutine of its own, and returns how many sessions it
+// has deleted.
+func (n *Node) ServeForgets(forget func(ref session.Ref) (sessions int, err error)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.forget = forget
 }
 
 // Tell sets what the heartbeats say of this node.
@@ -261,19 +270,23 @@ func (n *Node) Newest() int {
 
 // NotMine asks a node whether it has neither the log of a session open with an epoch, nor a claim of it on the way.
 func (n *Node) NotMine(ctx context.Context, node lease.Node, ref session.Ref, epoch uint64) bool {
-	return n.ask(ctx, node, ref, epoch, false).NotMine
+	return n.ask(ctx, node, questionOf(ref, epoch)).NotMine
 }
 
 // Take asks a node to claim a session whose log this node has handed over, and reports whether it did.
 func (n *Node) Take(ctx context.Context, node lease.Node, ref session.Ref, epoch uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, takeTime)
 	defer cancel()
-	return n.ask(ctx, node, ref, epoch, true).Taken
+	q := questionOf(ref, epoch)
+	q.Take = true
+	return n.ask(ctx, node, q).Taken
 }
 
 // Taken tells a node that this one has claimed a session. The node may have no connection to some of the servers, so it is sent on all. It does not wait.
 func (n *Node) Taken(node lease.Node, ref session.Ref, epoch uint64) {
-	data := encode(question{Tenant: []byte(ref.Owner.Tenant), User: []byte(ref.Owner.User), ID: ref.ID, Epoch: epoch, Taken: true})
+	q := questionOf(ref, epoch)
+	q.Taken = true
+	data := encode(q)
 	for _, conn := range n.conns {
 		if conn.IsConnected() && conn.Publish(askSubject(n.prefix, node), data) != nil {
 			continue // the node notices when it is in contact
@@ -281,11 +294,28 @@ func (n *Node) Taken(node lease.Node, ref session.Ref, epoch uint64) {
 	}
 }
 
-func (n *Node) ask(ctx context.Context, node lease.Node, ref session.Ref, epoch uint64, take bool) (a answer) {
+// Forget asks a node to delete a session if the node has it loaded, or without an ID, to end all that is the owner's at the node: connections, and sessions
+// that are loaded or in its memory alone. It returns how many sessions the node has deleted. After an error the call can be repeated.
+func (n *Node) Forget(ctx context.Context, node lease.Node, ref session.Ref) (sessions int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, takeTime)
+	defer cancel()
+	q := questionOf(ref, 0)
+	q.Forget = true
+	a := n.ask(ctx, node, q)
+	switch {
+	case a.Error != "":
+		err = errors.New(a.Error)
+	case !a.Forgotten:
+		err = fmt.Errorf("no answer in %v", takeTime)
+	}
+	return a.Sessions, err
+}
+
+func (n *Node) ask(ctx context.Context, node lease.Node, q question) (a answer) {
 	ask := nats.NewMsg(askSubject(n.prefix, node))
-	ask.Data = encode(question{Tenant: []byte(ref.Owner.Tenant), User: []byte(ref.Owner.User), ID: ref.ID, Epoch: epoch, Take: take})
+	ask.Data = encode(q)
 	for try := range n.conns {
-		m, err := n.request(ctx, try, ask, take)
+		m, err := n.request(ctx, try, ask, q.Take || q.Forget)
 		if err == nil && json.Unmarshal(m.Data, &a) == nil {
 			return a
 		}
@@ -296,11 +326,11 @@ func (n *Node) ask(ctx context.Context, node lease.Node, ref session.Ref, epoch 
 	return answer{}
 }
 
-// request asks once. A claim takes longer than a request to a server may.
-func (n *Node) request(ctx context.Context, try int, ask *nats.Msg, take bool) (*nats.Msg, error) {
+// request asks once. A claim and a deletion take longer than a request to a server may.
+func (n *Node) request(ctx context.Context, try int, ask *nats.Msg, slow bool) (*nats.Msg, error) {
 	conn := n.conns[try]
 	switch {
-	case !take:
+	case !slow:
 		return n.conns.Request(ctx, try, ask)
 	case !conn.IsConnected():
 		return nil, nats.ErrNoResponders
@@ -314,13 +344,17 @@ func (n *Node) reply(m *nats.Msg) {
 		return
 	}
 	n.mu.Lock()
-	mine, take, taken := n.mine, n.take, n.taken
+	mine, take, taken, forget := n.mine, n.take, n.taken, n.forget
 	n.mu.Unlock()
 	switch {
 	case q.Taken:
 		if taken != nil {
 			taken(q.ref(), q.Epoch)
 		}
+	case q.Forget && forget == nil:
+		n.respond(m, answer{Error: "the node starts or ends"})
+	case q.Forget:
+		n.ended.Go(func() { n.respond(m, forgotten(forget(q.ref()))) }) // ends with the deletion; Close waits
 	case !q.Take:
 		n.respond(m, answer{NotMine: mine != nil && !mine(q.ref(), q.Epoch)})
 	case take == nil:
@@ -328,6 +362,14 @@ func (n *Node) reply(m *nats.Msg) {
 	default:
 		n.ended.Go(func() { n.respond(m, answer{Taken: take(q.ref(), q.Epoch)}) }) // ends with the claim; Close waits
 	}
+}
+
+func forgotten(sessions int, err error) answer {
+	a := answer{Forgotten: err == nil, Sessions: sessions}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return a
 }
 
 func (n *Node) respond(m *nats.Msg, a answer) {
@@ -339,6 +381,7 @@ func (n *Node) respond(m *nats.Msg, a answer) {
 // Close says goodbye and ends the heartbeats. The caller has released all logs. The connections are the caller's.
 func (n *Node) Close() {
 	n.ServeTakes(nil)
+	n.ServeForgets(nil)
 	close(n.stop)
 	n.ended.Wait()
 }
