@@ -50,12 +50,12 @@ func ListDir(ctx context.Context, dir string, q session.Query) (list []session.S
 
 // whileFree calls f with the name of the store at path, and holds the store's lock meanwhile. A daemon that starts waits for the lock.
 func whileFree(path string, f func(store string) error) error {
-	lock, err := lockFile(filepath.Join(filepath.Dir(path), lockName), onlyIfThere)
+	lock, err := durable.TakeLock(filepath.Join(filepath.Dir(path), lockName), false)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	if lock != nil {
-		defer unlockFile(lock) // it ends with the process at the latest
+		defer lock.Free() // it ends with the process at the latest
 	}
 	m, err := readMark(filepath.Dir(path))
 	if err != nil {

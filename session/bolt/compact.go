@@ -44,11 +44,11 @@ func Compact(ctx context.Context, path string) (before, after session.Report, er
 	if !there {
 		return before, after, fmt.Errorf("%s: %w", filepath.Base(path), os.ErrNotExist)
 	}
-	lock, err := lockFile(filepath.Join(dir, lockName), makeIfMissing)
+	lock, err := durable.TakeLock(filepath.Join(dir, lockName), true)
 	if err != nil {
 		return before, after, err
 	}
-	defer unlockFile(lock) // it ends with the process at the latest
+	defer lock.Free() // it ends with the process at the latest
 	if before, err = checkFile(ctx, path, m.store); err != nil {
 		return before, after, err
 	}

@@ -4,7 +4,6 @@ package bolt
 
 import (
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 
@@ -14,17 +13,6 @@ import (
 // initialMap is how much address space the file's map begins with: while it is large enough, no writer waits for readers
 // in order to map again. It costs no memory.
 const initialMap = 1 << (20 + 10*(strconv.IntSize/64))
-
-// tryLock is false if another has the lock.
-func tryLock(f *os.File) (bool, error) {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 // diskFull reports whether a write failed for want of room: of the disk, of a quota, or by a limit on file size.
 func diskFull(err error) bool {

@@ -17,7 +17,7 @@ func Open(dir string, opt Options) (*Store, error) {
 	if err := durable.MakeDir(dir); err != nil {
 		return nil, err
 	}
-	lock, err := lockFile(filepath.Join(dir, lockName), makeIfMissing)
+	lock, err := durable.TakeLock(filepath.Join(dir, lockName), true)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func Open(dir string, opt Options) (*Store, error) {
 	}
 	b.due.Stop()
 	if err := b.start(dir); err != nil {
-		return nil, errors.Join(err, unlockFile(lock))
+		return nil, errors.Join(err, lock.Free())
 	}
 	go b.write() // Close stops it and waits
 	return b, nil
@@ -77,5 +77,5 @@ func (b *Store) Close() error {
 	b.mu.Unlock()
 	close(b.stop)
 	<-b.done
-	return errors.Join(b.closeFile(), unlockFile(b.lock))
+	return errors.Join(b.closeFile(), b.lock.Free())
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -15,7 +16,7 @@ type Store struct {
 	path  string
 	store string // its id; empty: any
 	opt   Options
-	lock  *os.File
+	lock  *durable.Lock
 
 	dbMu sync.RWMutex // held for each read transaction, and by the writer while it changes what follows
 	db   *bbolt.DB    // nil: it could not be opened again

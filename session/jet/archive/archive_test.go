@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -146,6 +147,28 @@ func restored(t *testing.T, dir string, until time.Time) (*jet.Store, Restored) 
 }
 
 // TestRestore copies a store, and puts the copy back: all of it, and up to a point in time.
+// One process writes in a directory. Another one is refused at once, and says which the first one is.
+func TestOneCopy(t *testing.T) {
+	link, dir := jettest.Start(t, 1).Dial(), t.TempDir()
+	s := openPatient(t, link)
+	defer s.Close()
+	fill(t, s)
+	stop := answering(t, link, dir)
+	second := &Follower{Link: link, Prefix: "thinkd", Dir: dir, Log: slog.New(slog.DiscardHandler)}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := second.Run(ended); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", os.Getpid())) {
+		t.Errorf("a second process for one directory: %v", err)
+	}
+	stop()
+	if err := second.Run(ended); err != nil {
+		t.Errorf("after the first one has ended: %v", err)
+	}
+	if _, err := Verify(t.Context(), dir); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRestore(t *testing.T) {
 	testgo.Cost(t)
 	link, dir := jettest.Start(t, 1).Dial(), filepath.Join(t.TempDir(), "copy")

@@ -190,6 +190,7 @@ func TestOldCopyAfterRestore(t *testing.T) {
 	s = openPatient(t, link)
 	defer s.Close()
 	storetest.AddTo(t, storetest.Claim(t, s.For(session.Operator), id), storetest.Said(storetest.TurnB, "instead"))
+	stop()
 	err := (&Follower{Link: link, Prefix: "thinkd", Dir: dir, Log: slog.New(slog.DiscardHandler)}).Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "use a new directory") {
 		t.Errorf("a copy goes on after a restore: %v", err)

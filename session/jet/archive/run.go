@@ -4,13 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/session/jet"
 )
 
-// Run copies until ctx ends, and then writes what it has. It returns an error if a stream cannot be copied any more. The other streams are copied on.
-func (f *Follower) Run(ctx context.Context) error {
+// lockName is the file that says that a process writes in the directory of a copy.
+const lockName = "thinkd-store.lock"
+
+// lock takes the directory, until unlock is called or the process ends.
+func (f *Follower) lock() (unlock func() error, err error) {
+	if err := durable.MakeDir(f.Dir); err != nil {
+		return nil, err
+	}
+	lock, err := durable.TakeLock(filepath.Join(f.Dir, lockName), true)
+	if locked, ok := errors.AsType[*durable.LockedError](err); ok {
+		return nil, fmt.Errorf("%s is in use by %s, which keeps a second copy there: stop it, or name another directory", f.Dir, locked.Who())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock of the second copy: %w", err)
+	}
+	return lock.Free, nil
+}
+
+// Run copies until ctx ends, and then writes what it has. It returns an error if a stream cannot be copied any more, while the other streams are copied
+// on, and at once if another process writes in the directory.
+func (f *Follower) Run(ctx context.Context) (err error) {
+	unlock, err := f.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	streams, err := jet.FindStreams(ctx, f.Link, f.Prefix)
 	if ctx.Err() != nil { // before the servers answered: nothing was read
 		return nil
