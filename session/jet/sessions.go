@@ -1,6 +1,7 @@
 package jet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -304,31 +305,33 @@ func (s sessions) List(ctx context.Context, q session.Query) (page []session.Ses
 	}
 	err = s.values.view(ctx, p, func(by map[string]message) error {
 		var all order
-		records := make(map[session.ID]session.Session)
 		for _, m := range by {
-			kind, key := kindOf(m.subject)
-			if kind != kindSession {
-				continue
-			}
-			var r record
-			if json.Unmarshal(m.data, &r) != nil {
-				r.Session = session.Session{ID: session.ID(key), Status: session.Damaged}
-			}
-			if !r.Deleted {
-				all, records[r.Session.ID] = append(all, change{m.seq, r.Session.ID}), r.Session
+			if kind, key := kindOf(m.subject); kind == kindSession {
+				all = append(all, change{m.seq, session.ID(key)})
 			}
 		}
-		slices.SortFunc(all, func(a, b change) int { return int(int64(a.number) - int64(b.number)) })
+		slices.SortFunc(all, func(a, b change) int { return cmp.Compare(a.number, b.number) })
 		page, next, err = q.Page(all, func(_ uint64, id session.ID) (session.Session, bool, error) {
-			record := records[id]
+			r := listedOf(by[s.value(p, kindSession, string(id))], id)
+			if r.Deleted {
+				return r.Session, false, nil
+			}
 			m, ok := by[s.value(p, kindMarks, string(id))]
 			read, err := s.marksOf(m, ok)
-			record.Read = read.Read
-			return record, q.Matches(record), err
+			r.Session.Read = read.Read
+			return r.Session, q.Matches(r.Session), err
 		})
 		return err
 	})
 	return page, next, err
+}
+
+// listedOf is the account of a session. Only those that a page looks at are decoded: a user may have thousands.
+func listedOf(m message, id session.ID) (r record) {
+	if json.Unmarshal(m.data, &r) != nil {
+		return record{Session: session.Session{ID: id, Status: session.Damaged}}
+	}
+	return r
 }
 
 // order has sessions by the numbers of their last changes, which are the sequences of their accounts.

@@ -56,3 +56,25 @@ func TestTotal(t *testing.T) {
 		t.Errorf("the total of the session whose account is damaged: %v", err)
 	}
 }
+
+// TestListOfMany: a page decodes the accounts that are on it, not those of all sessions of the user.
+func TestListOfMany(t *testing.T) {
+	of := openOne(t, jettest.Start(t, 1).Dial()).For(session.Operator)
+	made := 0
+	allocations := func(sessions int) float64 {
+		for ; made < sessions; made++ {
+			storetest.Create(t, of, session.Session{ID: storetest.ID(made), Title: "title"})
+		}
+		return testing.AllocsPerRun(5, func() {
+			page, next, err := of.List(t.Context(), session.Query{Limit: 10})
+			if err != nil || len(page) != 10 || next == "" || page[0].ID != storetest.ID(made-1) {
+				t.Errorf("%d sessions, %q, %v", len(page), next, err)
+			}
+		})
+	}
+	few, many := allocations(20), allocations(1020)
+	t.Logf("a page takes %.0f allocations of 20 sessions, and %.0f of 1,020", few, many)
+	if many > few+4000 { // the server is in this process; to decode all takes 13,000
+		t.Error("a page takes more with more sessions")
+	}
+}
