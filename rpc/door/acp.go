@@ -1,6 +1,7 @@
 package door
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -67,4 +68,25 @@ func acpRetryable(e *conn.Error) bool {
 		return strings.Contains(" rate_limit overloaded transport stalled ", " "+e.DataKind()+" ")
 	}
 	return false
+}
+
+// ACPText is a notification that shows a text in a session, as a message of the agent: the only one that every editor shows.
+func ACPText(session, text string) ([]byte, error) {
+	type content struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	type update struct {
+		Kind    string  `json:"sessionUpdate"`
+		Content content `json:"content"`
+	}
+	type params struct {
+		Session string `json:"sessionId"`
+		Update  update `json:"update"`
+	}
+	return json.Marshal(struct {
+		Version string `json:"jsonrpc"`
+		Method  string `json:"method"`
+		Params  params `json:"params"`
+	}{"2.0", "session/update", params{session, update{"agent_message_chunk", content{"text", text}}}})
 }

@@ -17,7 +17,8 @@
 //     present. Certificates are read again every hour and by [Identity.Reload]. A link ends when a certificate of it would not be accepted any more;
 //   - the grant of the client travels with its expiry and the id of its token. The owner ends the link when the grant expires or when it knows the
 //     token to be revoked, also while the edge hangs. A node can claim any principal: the key of a node is worth the data of all users;
-//   - when a node ends or is gone, its clients get an error for each request in flight, and stale for each session that they follow there;
+//   - when a node ends or is gone, its clients get an error for each request in flight, and stale for each session that they follow there, or a text if
+//     they speak ACP;
 //   - a request is sent to one node, once. What a link receives has bounds, which are checked before anything is done with it.
 //
 // Inside the package, files depend in one direction: words, identity, config, places, remote, edge and owner.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,6 +175,41 @@ func TestOwnerGone(t *testing.T) {
 				t.Errorf("attached again: %s", again)
 			}
 		})
+	}
+}
+
+// An editor is told in each session that it follows that the owner is gone, and a prompt that waited fails. The next prompt follows the session again.
+func TestOwnerOfEditorGone(t *testing.T) {
+	c := newCluster(t, "a", "b")
+	a, b := c.nodes["a"], c.nodes["b"]
+	quiet, waits := b.create(""), b.create("")
+	e := a.editor()
+	e.result("initialize", `{"protocolVersion":1,"clientInfo":{"name":"editor","version":"1"}}`)
+	for _, id := range []session.ID{quiet, waits} {
+		e.result("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/","mcpServers":[]}`, id))
+	}
+	pieces := make(chan string)
+	c.model.calls <- grows(pieces)
+	prompted := e.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"slow"}]}`, waits))
+	pieces <- "half"
+	told := func(id session.ID) func(m gjson.Result) bool {
+		return func(m gjson.Result) bool {
+			return m.Get("params.sessionId").String() == string(id) && strings.Contains(m.Get("params.update.content.text").String(), "has ended, or cannot be reached")
+		}
+	}
+	b.end()
+	if failed := e.answer(prompted); !failed.Get("error").Exists() {
+		t.Errorf("the prompt that waited: %s", failed)
+	}
+	e.next(told(quiet))
+	b.group.Close()
+	c.move(quiet, "a")
+	c.model.calls <- says("done")
+	if end := e.result("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"again"}]}`, quiet)); end.Get("stopReason").String() != "end_turn" {
+		t.Errorf("the next prompt: %s", end)
+	}
+	if slices.ContainsFunc(e.heard, told(waits)) {
+		t.Error("the session whose prompt failed is told of twice")
 	}
 }
 

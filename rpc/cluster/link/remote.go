@@ -295,6 +295,12 @@ func (m *remote) answered(p pending, rest []byte) {
 		m.mu.Lock()
 		m.follows[p.session] = seq
 		m.mu.Unlock()
+	case "session/prompt":
+		if m.client.Dialect() == door.ProtocolACP { // it follows the session, if the editor did not before
+			m.mu.Lock()
+			m.follows[p.session] = 0
+			m.mu.Unlock()
+		}
 	case "session/detach", "session/close", "session/delete":
 		m.unfollow(p.session)
 	}
@@ -430,10 +436,30 @@ func (m *remote) settle(cause error, drop func()) {
 		p.fail(nil, lost)
 	}
 	if client.Dialect() == door.ProtocolACP {
-		return // it has no word for updates that were missed; the next prompt follows the session again
+		m.tellEditor(calls, follows)
+		return
 	}
 	for id, seq := range follows {
 		if client.Notify(client.Context(), door.Stale(string(id), seq)) != nil {
+			return // the client has gone
+		}
+	}
+}
+
+// unfollowed is for people: ACP has no word for updates that were missed.
+const unfollowed = "\n\n[The node of the cluster that served this session has ended, or cannot be reached. What happens in the session is not shown here until you " +
+	"send a prompt or open the session again.]\n\n"
+
+// tellEditor says in each session that the editor follows that it hears no more of it. Where a prompt waited, the error of the prompt has said so.
+func (m *remote) tellEditor(calls map[uint64]pending, follows map[session.ID]uint64) {
+	for _, p := range calls {
+		if p.call.Method() == "session/prompt" {
+			delete(follows, p.session)
+		}
+	}
+	for id := range follows {
+		message, err := door.ACPText(string(id), unfollowed)
+		if err != nil || m.client.Notify(m.client.Context(), message) != nil {
 			return // the client has gone
 		}
 	}
