@@ -175,3 +175,34 @@ func TestWatchHeld(t *testing.T) {
 		check(t, "loaded", b.listedAs(id), "held parked")
 	})
 }
+
+// TestRelist: for clients of other processes, the group repeats what it has loaded of an owner's list, with what a session does now. Its own clients get
+// nothing of that. DeleteHere deletes what is loaded, and no other session.
+func TestRelist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(concat(think("a"), []any{time.Hour}, say("b"), []any{ended})...))
+		defer b.close()
+		ann, bob := session.Owner{User: "ann"}, session.Owner{User: "bob"}
+		id, unloaded := b.session("sim/claude", ""), b.session("sim/claude", "")
+		b.prompted(id, text("one"))
+		sub, began := b.watch(), []session.Owner(nil)
+		tap := b.group.Lists().Tap(func(o session.Owner) { began = append(began, o) })
+		defer tap.Close()
+		b.watch().Close()
+		check(t, "who watches", began, []session.Owner{session.Operator})
+		b.group.Relist([]session.Owner{ann, bob})
+		check(t, "the lists of others", listings(t, tap), []string(nil))
+		b.group.Relist([]session.Owner{ann, session.Operator})
+		check(t, "a list that has a session", listings(t, tap), []string{"changed running"})
+		check(t, "the group's own client", listings(t, sub), []string(nil))
+
+		if n, err := b.group.For(session.Operator).DeleteHere(t.Context()); n != 1 || err != nil {
+			t.Errorf("%d sessions are deleted, %v", n, err)
+		}
+		check(t, "the deletion", listings(t, tap), []string{"removed"})
+		if _, err := b.group.For(session.Operator).Get(t.Context(), unloaded); err != nil {
+			t.Errorf("the session that was not loaded: %v", err)
+		}
+		sub.Close()
+	})
+}
