@@ -52,6 +52,9 @@ type apiError struct {
 
 func (e *apiError) Error() string { return fmt.Sprintf("JetStream: %s (%d)", e.Description, e.ErrCode) }
 
+// errFull is the reason of an error that is ErrReadOnly.
+var errFull = errors.New("the stream has no space left")
+
 // write says how a message is to be stored.
 type write struct {
 	after  *uint64 // the sequence of the last message of the subject; nil: any

@@ -14,9 +14,6 @@ import (
 // has the truth.
 var ErrUnknown = errors.New("it is not known whether this was stored")
 
-// errFull is the reason of an error that is ErrReadOnly.
-var errFull = errors.New("the stream has no space left")
-
 // ElsewhereError says that another node owns a session, and is present.
 type ElsewhereError struct{ Node lease.Node }
 

@@ -25,10 +25,24 @@ type logs struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
+	confirming chan struct{} // a place for each append without entries
+
 	openMu sync.Mutex
 	open   map[session.Ref]*log
 	closed bool
 }
+
+// maxConfirming is how many logs are confirmed in parallel.
+const maxConfirming = 64
+
+// loss is a session that another node says to have claimed.
+type loss struct {
+	ref   session.Ref
+	epoch uint64
+}
+
+// maxLosses is how many wait. What is more is noticed without a message.
+const maxLosses = 10_000
 
 func (s *logs) opened(l *log) {
 	s.openMu.Lock()
@@ -109,15 +123,13 @@ func (l *log) Append(ctx context.Context, entries ...session.Entry) (last uint64
 	if err := l.begin(ctx, entries); err != nil {
 		return 0, err
 	}
-	sent := beats.Clock()
-	last, err = l.claim.Append(ctx, entries...)
+	last, sent, err := l.put(ctx, entries)
 	if err == nil {
 		l.note(entries)
 	}
 	for err == nil && !beats.Unbroken(sent) { // the acknowledgement says nothing about now
 		if err = l.logs.contact.wait(ctx); err == nil {
-			sent = beats.Clock()
-			_, err = l.claim.Append(ctx)
+			_, sent, err = l.put(ctx, nil)
 		}
 	}
 	if err != nil {
@@ -125,6 +137,22 @@ func (l *log) Append(ctx context.Context, entries ...session.Entry) (last uint64
 	}
 	l.confirmed.Store(int64(sent))
 	return last, nil
+}
+
+// put is one append. sent is when it began. All loaded sessions confirm their logs after a loss of contact, each by an append without entries: these take
+// turns, so that thousands of them do not run into their time limits together, and appends with entries go on.
+func (l *log) put(ctx context.Context, entries []session.Entry) (last uint64, sent time.Duration, err error) {
+	if len(entries) == 0 {
+		select {
+		case l.logs.confirming <- struct{}{}:
+			defer func() { <-l.logs.confirming }()
+		case <-ctx.Done():
+			return 0, 0, context.Cause(ctx)
+		}
+	}
+	sent = l.logs.beats.Clock()
+	last, err = l.claim.Append(ctx, entries...)
+	return last, sent, err
 }
 
 // known is an error of the store as clients know it. After an append whose result is unknown, the session may be at another node.

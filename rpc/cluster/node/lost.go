@@ -10,16 +10,7 @@ import (
 // A node that was cut off, or stopped, notices that another one has claimed its sessions when it is in contact again, and looks. The other node also
 // tells it. Such a message may be wrong or late, so the store decides: a later claim that can be read is there, whoever answers.
 
-const (
-	maxLosses = 10_000          // that wait; what is more is noticed without a message
-	lossTime  = 2 * time.Second // for one look at the store
-)
-
-// loss is a session that another node says to have claimed.
-type loss struct {
-	ref   session.Ref
-	epoch uint64
-}
+const lossTime = 2 * time.Second // for one look at the store
 
 // taken takes note of a message of another node. It does not wait.
 func (n *Node) taken(ref session.Ref, epoch uint64) {

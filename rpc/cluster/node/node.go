@@ -67,6 +67,7 @@ func Open(ctx context.Context, c Config) (n *Node, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("no contact with a majority of the %d store servers in %v", len(c.Servers), startTime))
 	defer cancel()
 	n = &Node{name: c.Name, link: c.Link, prefix: c.Prefix, number: newNumber(), losses: make(chan loss, maxLosses)}
+	n.confirming = make(chan struct{}, maxConfirming)
 	n.log, n.open = c.Log, make(map[session.Ref]*log)
 	if n.conns, err = c.dial(); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
