@@ -68,6 +68,8 @@ func roomOf(b provider.Block) (n int) {
 		for _, inner := range b.Blocks {
 			n += roomOf(inner)
 		}
+	case provider.ServerTool:
+		n = len(b.Input) + len(b.Text) // for a vendor that gets the result as text; else it is in the state
 	case provider.Media:
 		return base64.StdEncoding.EncodedLen(len(b.Data))
 	}

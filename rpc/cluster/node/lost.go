@@ -12,7 +12,7 @@ import (
 
 const lossTime = 2 * time.Second // for one look at the store
 
-// taken takes note of a message of another node. It does not wait.
+// taken queues a message of another node for losing. It does not wait.
 func (n *Node) taken(ref session.Ref, epoch uint64) {
 	if l := n.find(ref); l == nil || l.epoch >= epoch {
 		return
