@@ -159,7 +159,7 @@ func (q *Aside) hold(ctx context.Context, pass *gate.Pass) (settle func(provider
 	ledger, id := q.cfg.Store.Ledger(), session.NewConfirmID()
 	held := ledger.Hold(ctx, q.ref, id, pass.Reserved)
 	return func(used provider.Usage) {
-		pass.Settle(used)
+		defer pass.SettleLogged(used)
 		err := held
 		if err == nil {
 			err = ledger.Settle(ctx, q.ref, id, used, nil)

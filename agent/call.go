@@ -299,7 +299,7 @@ func (s *state) covered() bool {
 	if used.Cost = r.priced().Price.Cost(used, now); r.pass.Covers(used) {
 		return true
 	}
-	more, err := r.pass.Extend(probably(r.priced(), r.estimate, now))
+	more, err := r.pass.Extend(s.ctx, probably(r.priced(), r.estimate, now))
 	if full, ok := s.cfg.full(err); ok {
 		s.tell(r.ID, warn(noticeBudgetReached, full.UsedUp()))
 		s.overLimit(string(full.Limit))

@@ -79,6 +79,9 @@ type Config struct {
 	// Shared says that other processes use the store too: a log may move to one of them (session.Movable).
 	Shared bool
 
+	// Cluster is the other processes that spend the quotas and the limits for all sessions too; nil: there are none.
+	Cluster gate.Cluster
+
 	// Left lists the sessions of all owners with a turn that a crash left open; NewGroup ends these turns. nil: there are none.
 	// Other open turns end when their session is loaded.
 	Left func(context.Context) ([]session.Ref, error)

@@ -56,6 +56,11 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
 	cfg.parks, cfg.lists, cfg.crowd, cfg.held = park.NewYard(cfg.Jitter), watch.NewHub(cfg.Guests), new(atomic.Int32), new(atomic.Int64)
 	cfg.gate, cfg.scaler = gate.New(cfg.Limits.Spending, gate.Quotas{Of: cfg.Quota, Used: cfg.usedBy}, cfg.Now), new(media.Scaler)
+	if cfg.Cluster != nil {
+		cfg.gate.Join(cfg.Cluster, func(ctx context.Context, today session.Day) (session.Budgets, error) {
+			return cfg.Store.Ledger().Budgets(ctx, today)
+		})
+	}
 	cfg.stored = stored.New(cfg.Store, cfg.Stored)
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
@@ -67,7 +72,29 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	g := &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.Ref]*loading),
 		used: make(map[session.Ref]uint64), searching: make(chan struct{}, searches)}
 	g.loads.Go(g.wakeParked) // ends with ctx; Close waits
+	if cfg.Cluster != nil {
+		g.loads.Go(g.giveBack) // the same
+	}
 	return g, nil
+}
+
+// giveBackTime is how often a node gives back what it does not need of quotas and limits.
+const giveBackTime = time.Second
+
+// giveBack ends with the group's context.
+func (g *Group) giveBack() {
+	tick := time.NewTicker(giveBackTime)
+	defer tick.Stop()
+	for {
+		select {
+		case <-g.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := g.cfg.gate.Look(g.ctx); err != nil && g.ctx.Err() == nil {
+			g.cfg.Log.Debug("what this node has reserved of quotas and limits stays reserved for now", "err", err)
+		}
+	}
 }
 
 // parkedLook is how often the clock is compared with the times of parked turns. A timer would not run while the machine sleeps.

@@ -248,6 +248,7 @@ func (s *state) closeAll() {
 	s.dropRound(feed.ErrClosed)
 	s.dropCompaction(feed.ErrClosed)
 	s.leaveGate()
+	s.sum.Logged()
 	s.cfg.parks.Abandon(s.ref)
 	s.feed.Close(feed.ErrClosed)
 	for id := range s.waiters {

@@ -172,7 +172,9 @@ func (s *state) keep(entries []session.Entry) error {
 		}
 	}
 	// The commit outlives a call for the end: what was begun is finished.
-	if _, err := s.owned.Append(context.WithoutCancel(s.ctx), entries...); err != nil {
+	_, err := s.owned.Append(context.WithoutCancel(s.ctx), entries...)
+	s.sum.Logged()
+	if err != nil {
 		return err
 	}
 	if s.cfg.stored.Wants(s.ref.Owner) {
@@ -391,9 +393,11 @@ func (s *state) countSummary(c *compacting, usage provider.Usage) session.Compac
 	if c.turn != "" && s.run != nil {
 		s.run.usage = s.run.usage.Add(usage)
 	}
-	c.pass.Settle(usage)
 	if c.hold != "" {
 		s.settleHold(c.hold, usage)
+		c.pass.SettleLogged(usage)
+	} else {
+		c.pass.Settle(usage)
 	}
 	return session.Compaction{Model: refOf(c.Model), Usage: usage, InTurn: c.turn != ""}
 }

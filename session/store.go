@@ -182,6 +182,13 @@ type Hold struct {
 	Reserved
 }
 
+// Block is what one node of a cluster may spend of a quota or a limit, and what it has spent that the ledger does not have yet.
+type Block struct {
+	Day    Day            `json:"day"` // on which it was taken; it counts for later days of others too
+	Tokens int            `json:"tokens,omitempty"`
+	Cost   provider.Money `json:"cost,omitempty"` // as in Usage
+}
+
 // Charge is a change of the ledger: what a call used, or how a reservation changes the budgets.
 type Charge struct {
 	Line

@@ -25,7 +25,11 @@
 // So all calls together spend at most one reservation more than a limit, however many run in parallel, and however often the daemon is
 // killed. A vendor that charges more tokens than the request allows, or another price than the catalog's, is not foreseen.
 //
-// A Gate is safe for concurrent use. It does no I/O. The reservation that Enter makes is in [Pass.Reserved], for the log of the session.
+// In a cluster (Join), the gates of all nodes spend the quotas and the limits together. Each has a block of them, from which its calls are paid, and changes it
+// by compare and set when a call does not fit; see share. Then a limit is exceeded by at most one reservation for each node.
 //
-// Inside the package, files depend in one direction: limit, sum, gate.
+// A Gate is safe for concurrent use. It reads the ledger and changes blocks by the functions that it was given, and never with its lock. The reservation that
+// Enter makes is in [Pass.Reserved], for the log of the session.
+//
+// Inside the package, files depend in one direction: amount, limit, sum, share, quota, gate.
 package gate

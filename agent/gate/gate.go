@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"sync"
 	"time"
 
@@ -23,8 +24,10 @@ type Gate struct {
 	unattended account
 	change     session.BudgetChange // since the last reservation
 	purses     map[session.Owner]*purse
+	share      *share // of the limits; nil: no other node spends them
 
-	quotas Quotas // of users
+	quotas  Quotas  // of users
+	cluster Cluster // nil: there are no other nodes
 }
 
 // New returns a gate at which nothing was spent so far. The zero Quotas bound nothing.
@@ -44,10 +47,52 @@ func (g *Gate) Restore(b session.Budgets) {
 	}
 }
 
+// Join makes this one of several gates that spend the same quotas and limits. budgets reads the ledger. It is called before the first Enter.
+func (g *Gate) Join(c Cluster, budgets func(context.Context, session.Day) (session.Budgets, error)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cluster = c
+	least := lower(int64(g.day.most), int64(g.unattended.most))
+	if least == 0 {
+		return
+	}
+	s := newShare(c, nil, &g.mu)
+	s.counts, s.today, s.left, s.learn = amount{cost: provider.Money(least)}, g.todayLocked, g.leftLocked, g.learnLocked
+	s.read = func(ctx context.Context, today session.Day) (ledgered, error) {
+		b, err := budgets(ctx, today)
+		return ledgered{today: today, budgets: b}, err
+	}
+	g.share = s
+}
+
+// Look gives back to the other nodes what this node has reserved of quotas and limits and does not need. The caller calls it about once a second. It
+// writes.
+func (g *Gate) Look(ctx context.Context) (err error) {
+	g.mu.Lock()
+	var shares []*share
+	if g.share != nil {
+		shares = append(shares, g.share)
+	}
+	for _, p := range g.purses {
+		if p != nil && p.share != nil {
+			shares = append(shares, p.share)
+		}
+	}
+	g.mu.Unlock()
+	for _, s := range shares {
+		err = errors.Join(err, s.look(ctx))
+	}
+	return err
+}
+
 // Today is the day that a call is charged to which begins now.
 func (g *Gate) Today() session.Day {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.todayLocked()
+}
+
+func (g *Gate) todayLocked() session.Day {
 	g.turnLocked()
 	return g.today
 }
@@ -83,47 +128,114 @@ type Pass struct {
 	most    provider.Money // what it may cost at most
 	quota   *held          // of its owner; nil: there is no quota
 	settled bool
+	changes bool // Reserved had a change of the limits
 }
 
-// Enter reserves what a call may cost, and what it may use of its owner's quota. It may read the ledger. Errors: *Full, *Exceeded, and those
-// of Quotas.Used.
-func (g *Gate) Enter(ctx context.Context, c Call) (*Pass, error) {
+// Enter reserves what a call may cost, and what it may use of its owner's quota. It may read the ledger, and in a cluster it may write. Errors: *Full,
+// *Exceeded, and those of Quotas.Used and of the cluster.
+func (g *Gate) Enter(ctx context.Context, c Call) (p *Pass, err error) {
 	purse, err := g.purseOf(ctx, c.Owner)
 	if err != nil {
 		return nil, err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.turnLocked()
-	cost := costOf(c.Usage)
-	for _, a := range g.accounts() {
-		if !c.Allowed && !a.room(cost) {
-			return nil, &Full{a.spending(cost), a.spent+cost <= a.most+a.raised}
+	err = refilled(ctx, func() (missing *lack, err error) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		p, missing, err = g.enterLocked(c, purse)
+		return missing, err
+	})
+	return p, err
+}
+
+// maxRefills is how often shares are refilled for a call. Other calls of this node may be faster.
+const maxRefills = 8
+
+// refilled does what needs shares, and refills what it lacks. If a share got less than it asked for, and that is not enough, the error counts.
+func refilled(ctx context.Context, do func() (*lack, error)) error {
+	var short *share
+	for n := 0; ; n++ {
+		missing, err := do()
+		if missing == nil || missing.share == short || n == maxRefills {
+			return err
+		}
+		all, err := missing.refill(ctx)
+		if err != nil {
+			return err
+		}
+		if short = nil; !all {
+			short = missing.share
 		}
 	}
+}
+
+// enterLocked reserves at this node. missing is what has to be refilled before the error counts.
+func (g *Gate) enterLocked(c Call, purse *purse) (p *Pass, missing *lack, err error) {
+	g.turnLocked()
+	cost := costOf(c.Usage)
 	reserved := c.Usage
 	if costOf(c.Most) > cost {
 		reserved = c.Most
 	}
 	most := costOf(reserved)
-	for _, a := range g.accounts() {
-		if !c.Allowed && !g.bounded(a, most) {
-			return nil, &Full{a.spending(cost), true}
+	if !c.Allowed {
+		if missing, err = g.fullLocked(cost, most); err != nil {
+			return nil, missing, err
 		}
 	}
-	quota, err := purse.reserve(g.today, amountOf(c.Usage), amountOf(c.Usage).most(amountOf(c.Most)))
+	quota, missing, err := purse.reserve(g.today, amountOf(c.Usage), amountOf(c.Usage).most(amountOf(c.Most)))
 	if err != nil {
-		return nil, err
+		return nil, missing, err
 	}
-	p := &Pass{gate: g, quota: quota, sum: c.Sum, provider: c.Provider, allowed: c.Allowed, first: cost, usage: c.Usage, own: new(reservation), held: cost, most: most,
+	p = &Pass{gate: g, quota: quota, sum: c.Sum, provider: c.Provider, allowed: c.Allowed, first: cost, usage: c.Usage, own: new(reservation), held: cost, most: most,
 		Reserved: session.Reserved{Day: g.today, Model: c.Model, Level: c.Level, Payer: c.Payer, Purpose: c.Purpose, Usage: reserved}}
 	g.running[p] = true
 	if g.change != (session.BudgetChange{}) {
 		p.Reserved.Budgets, g.change = new(g.change), session.BudgetChange{}
+		p.changes = true
 	}
 	g.holdLocked(p, cost)
 	p.sum.hold(p.own, c.Usage)
-	return p, nil
+	return p, nil, nil
+}
+
+// fullLocked refuses a call for which a limit has no room.
+func (g *Gate) fullLocked(cost, most provider.Money) (missing *lack, err error) {
+	for _, a := range g.accounts() {
+		if !a.room(cost) {
+			return g.share.lacks(amount{cost: g.needLocked(cost, most)}), &Full{a.spending(cost), a.spent+cost <= a.most+a.raised}
+		}
+	}
+	for _, a := range g.accounts() {
+		if !g.bounded(a, most) {
+			return g.share.lacks(amount{cost: g.needLocked(cost, most)}), &Full{a.spending(cost), true}
+		}
+	}
+	if need := g.needLocked(cost, most); !g.share.fits(amount{cost: need}) {
+		return g.share.lacks(amount{cost: need}), &Full{g.tightest().spending(cost), true}
+	}
+	return nil, nil
+}
+
+// needLocked is what must be free in the share of the limits before a call begins that probably costs one amount and may cost another one at most. All
+// calls of this node may exceed its block together by what one of them may cost, as they may exceed a limit.
+func (g *Gate) needLocked(cost, most provider.Money) provider.Money {
+	if g.share == nil || cost == 0 && most == 0 {
+		return 0
+	}
+	sum, dearest := most, most
+	for p := range g.running {
+		sum, dearest = sum+p.most, max(dearest, p.most)
+	}
+	return max(cost, sum-dearest-g.share.held.cost)
+}
+
+// tightest is the account of the limit of which least is left.
+func (g *Gate) tightest() *account {
+	a, b := &g.day, &g.unattended
+	if a.most == 0 || b.most > 0 && b.left() < a.left() {
+		return b
+	}
+	return a
 }
 
 // bounded reports whether all calls that run, and one that may cost most, exceed a limit by at most what one of them may cost.
@@ -178,21 +290,34 @@ func (p *Pass) Covers(used provider.Usage) bool {
 // Extend says that a call which runs uses more than it probably would. more reports whether Reserved has changed. The error is *Exceeded if
 // the quota of the owner has no room for that, and *Full if
 // the call has to end, because a limit has no room for that: others have used it up, and all together would spend more than the limit
-// and what this call probably used when it began.
-func (p *Pass) Extend(usage provider.Usage) (more bool, err error) {
+// and what this call probably used when it began. In a cluster it may read the ledger and write; further errors are those of Enter.
+func (p *Pass) Extend(ctx context.Context, usage provider.Usage) (more bool, err error) {
+	err = refilled(ctx, func() (missing *lack, err error) {
+		p.gate.mu.Lock()
+		defer p.gate.mu.Unlock()
+		more, missing, err = p.extendLocked(usage)
+		return missing, err
+	})
+	return more, err
+}
+
+func (p *Pass) extendLocked(usage provider.Usage) (more bool, missing *lack, err error) {
 	g := p.gate
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.turnLocked()
 	by := max(costOf(usage)-p.held, 0)
-	for _, a := range g.accounts() {
-		if !p.allowed && !p.settled && a.most > 0 && a.spent+a.held+by > a.most+a.raised+p.first {
-			return false, &Full{a.spending(0), false}
+	if !p.allowed && !p.settled {
+		for _, a := range g.accounts() {
+			if a.most > 0 && a.spent+a.held+by > a.most+a.raised+p.first {
+				return false, g.share.lacks(amount{cost: by}), &Full{a.spending(0), false}
+			}
+		}
+		if g.share != nil && by > 0 && by > g.share.spare().cost+p.first {
+			return false, g.share.lacks(amount{cost: by}), &Full{g.tightest().spending(0), false}
 		}
 	}
 	if !p.settled {
-		if err := p.quota.extend(g.today, amountOf(usage)); err != nil {
-			return false, err
+		if missing, err := p.quota.extend(g.today, amountOf(usage)); err != nil {
+			return false, missing, err
 		}
 	}
 	p.usage, p.Reserved.Budgets = usage, nil
@@ -202,14 +327,19 @@ func (p *Pass) Extend(usage provider.Usage) (more bool, err error) {
 		p.sum.hold(p.own, usage)
 	}
 	if p.held <= p.most && !p.settled || costOf(usage) <= costOf(p.Reserved.Usage) {
-		return false, nil
+		return false, nil, nil
 	}
 	p.most, p.Reserved.Usage = max(p.most, p.held), usage
-	return true, nil
+	return true, nil, nil
 }
 
-// Settle puts what the call used in place of what it reserved. A call that was refused used nothing.
-func (p *Pass) Settle(used provider.Usage) {
+// Settle puts what the call used in place of what it reserved. A call that was refused used nothing. Sum.Logged is to be called when the log has it.
+func (p *Pass) Settle(used provider.Usage) { p.settle(used, false) }
+
+// SettleLogged is Settle for a call whose use the ledger has already.
+func (p *Pass) SettleLogged(used provider.Usage) { p.settle(used, true) }
+
+func (p *Pass) settle(used provider.Usage, logged bool) {
 	if p == nil {
 		return
 	}
@@ -223,9 +353,10 @@ func (p *Pass) Settle(used provider.Usage) {
 	delete(g.running, p)
 	p.sum.settle(p.own, used)
 	g.turnLocked()
-	p.quota.settle(amountOf(used))
+	p.sum.later(p.quota.settle(amountOf(used), logged))
 	g.holdLocked(p, -p.held)
 	cost := costOf(used)
+	p.sum.later(g.share.settle(amount{cost: cost}, logged))
 	g.unattended.spent += cost
 	if p.Reserved.Day == g.today {
 		g.day.spent += cost
@@ -287,6 +418,7 @@ func (g *Gate) turnLocked() {
 
 // holdLocked changes by how much a call counts.
 func (g *Gate) holdLocked(p *Pass, by provider.Money) {
+	g.share.hold(amount{cost: by})
 	g.unattended.held += by
 	if p.Reserved.Day == g.today {
 		g.day.held += by
@@ -310,6 +442,9 @@ func (g *Gate) purseOf(ctx context.Context, owner session.Owner) (*purse, error)
 	p, err := g.quotas.load(ctx, owner, today)
 	if err != nil {
 		return nil, err
+	}
+	if p != nil && g.cluster != nil {
+		p.join(g.cluster, owner, g.quotas, &g.mu, g.todayLocked)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -347,4 +482,57 @@ func (g *Gate) Forget(owner session.Owner) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.purses, owner)
+}
+
+// leftLocked is what the limits have, beside what the ledger has and the blocks of other nodes.
+func (g *Gate) leftLocked(l ledgered, others []session.Block) amount {
+	day, unattended := g.ledgered(l)
+	for _, b := range others {
+		unattended.spent += b.Cost
+		if b.Day >= l.today {
+			day.spent += b.Cost
+		}
+	}
+	return amount{math.MaxInt, min(day.left(), unattended.left())}
+}
+
+// ledgered is the accounts with what the ledger has, without what only this node knows to be spent.
+func (g *Gate) ledgered(l ledgered) (day, unattended account) {
+	day, unattended = g.day, g.unattended
+	day.held, day.spent, unattended.held = 0, l.budgets.Day, 0
+	if l.budgets.RaisedOn == l.today {
+		day.raised = max(day.raised, l.budgets.RaisedDay)
+	}
+	if g.changing() { // the ledger may not know that a person wrote something
+		ended := g.share.unlogged.plus(g.share.unread)
+		unattended.spent = max(unattended.spent-ended.cost, 0)
+		unattended.raised = max(unattended.raised, l.budgets.RaisedUnattended)
+		return day, unattended
+	}
+	unattended.spent, unattended.raised = l.budgets.Unattended, l.budgets.RaisedUnattended
+	return day, unattended
+}
+
+// changing reports whether the ledger may not have what people did about the limits at this node.
+func (g *Gate) changing() bool {
+	if g.change != (session.BudgetChange{}) {
+		return true
+	}
+	for p := range g.running {
+		if p.changes {
+			return true
+		}
+	}
+	return false
+}
+
+// learnLocked takes over what the ledger has.
+func (g *Gate) learnLocked(l ledgered) {
+	if g.turnLocked(); g.today != l.today {
+		return
+	}
+	ended := g.share.unlogged.plus(g.share.unread).cost
+	day, unattended := g.ledgered(l)
+	g.day.spent, g.day.raised = day.spent+ended, day.raised
+	g.unattended.spent, g.unattended.raised = unattended.spent+ended, unattended.raised
 }

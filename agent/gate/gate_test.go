@@ -98,14 +98,14 @@ func TestRoom(t *testing.T) {
 func TestExtend(t *testing.T) {
 	g := New(limits(2, 0), Quotas{}, noon().now)
 	a, b := enter(t, g, 1), enter(t, g, 0.5)
-	if _, err := a.Extend(cost(2)); err != nil { // 2.5 of 2: by no more than 1
+	if _, err := a.Extend(t.Context(), cost(2)); err != nil { // 2.5 of 2: by no more than 1
 		t.Error(err)
 	}
-	if _, err := a.Extend(cost(2.5)); err != nil { // 3
+	if _, err := a.Extend(t.Context(), cost(2.5)); err != nil { // 3
 		t.Error(err)
 	}
 	extend := func(p *Pass, usd float64) error {
-		_, err := p.Extend(cost(usd))
+		_, err := p.Extend(t.Context(), cost(usd))
 		return err
 	}
 	if _, ok := errors.AsType[*Full](extend(a, 2.51)); !ok {
@@ -259,7 +259,7 @@ func TestParallel(t *testing.T) {
 				granted := first
 				for range 4 {
 					more := granted + first*rng.Float64()
-					if _, err := p.Extend(cost(more)); err != nil {
+					if _, err := p.Extend(t.Context(), cost(more)); err != nil {
 						break
 					}
 					granted = more
@@ -348,7 +348,7 @@ func TestExtendReserved(t *testing.T) {
 		usd, reserved float64
 		more          bool
 	}{{1.5, 2, false}, {2, 2, false}, {2.5, 2.5, true}, {2.5, 2.5, false}} {
-		more, err := p.Extend(cost(c.usd))
+		more, err := p.Extend(t.Context(), cost(c.usd))
 		if err != nil || more != c.more || costOf(p.Reserved.Usage) != provider.MoneyOf(c.reserved) {
 			t.Errorf("%v: %v, %v, reserved %v", c.usd, more, err, costOf(p.Reserved.Usage).Units())
 		}

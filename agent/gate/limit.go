@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -63,9 +64,10 @@ func (a *account) room(next provider.Money) bool {
 	return a.most == 0 || next == 0 || a.spent+a.held+next <= a.most+a.raised
 }
 
-func costOf(u provider.Usage) provider.Money {
-	if u.Cost == nil {
-		return 0
+// left is how much more the account admits.
+func (a *account) left() provider.Money {
+	if a.most == 0 {
+		return math.MaxInt64
 	}
-	return u.Cost.Amount
+	return a.most + a.raised - a.spent - a.held
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
@@ -39,18 +40,6 @@ func (e *Exceeded) Error() string {
 	return fmt.Sprintf("your quota %s has no room for this call; it resets at %s", e.Which, e.Resets.UTC().Format("2006-01-02 15:04 MST"))
 }
 
-// amount is what quotas count.
-type amount struct {
-	tokens int
-	cost   provider.Money
-}
-
-func amountOf(u provider.Usage) amount { return amount{u.Input + u.Output, costOf(u)} }
-
-func (a amount) plus(b amount) amount  { return amount{a.tokens + b.tokens, a.cost + b.cost} }
-func (a amount) minus(b amount) amount { return amount{a.tokens - b.tokens, a.cost - b.cost} }
-func (a amount) most(b amount) amount  { return amount{max(a.tokens, b.tokens), max(a.cost, b.cost)} }
-
 // purse is what one user has used and reserved. It is the gate's, whose lock guards it.
 //
 // Each call reserves what it may use at most, or what is left of the quota, and is refused if it probably uses more. So calls that run in
@@ -60,6 +49,8 @@ type purse struct {
 	quota      Quota
 	calls      int // that run
 	day, month period
+	cluster    Cluster // nil: no other node spends this quota
+	share      *share  // nil: the quota has no limit that nodes could exceed together
 }
 
 // period is a day, or a month.
@@ -89,20 +80,92 @@ func (q Quotas) load(ctx context.Context, owner session.Owner, today session.Day
 	if quota == (Quota{}) {
 		return nil, nil
 	}
-	month := string(today)[:monthLen]
-	lines, err := q.Used(ctx, owner, session.Day(month+"-01"), today)
+	p := &purse{quota: quota, day: period{name: string(today)}, month: period{name: string(today)[:monthLen]}}
+	l, err := q.read(ctx, owner, today)
+	p.day.spent, p.month.spent = l.day, l.month
+	return p, err
+}
+
+// read is what the ledger has of an owner.
+func (q Quotas) read(ctx context.Context, owner session.Owner, today session.Day) (l ledgered, err error) {
+	l.today = today
+	lines, err := q.Used(ctx, owner, session.Day(string(today)[:monthLen]+"-01"), today)
 	if err != nil {
-		return nil, fmt.Errorf("what the user used before: %w", err)
+		return l, fmt.Errorf("what the user used before: %w", err)
 	}
-	p := &purse{quota: quota, day: period{name: string(today)}, month: period{name: month}}
-	for _, l := range lines {
-		used := amountOf(l.Usage)
-		p.month.spent = p.month.spent.plus(used)
-		if l.Day == today {
-			p.day.spent = p.day.spent.plus(used)
+	for _, line := range lines {
+		used := amountOf(line.Usage)
+		l.month = l.month.plus(used)
+		if line.Day == today {
+			l.day = l.day.plus(used)
 		}
 	}
-	return p, nil
+	return l, nil
+}
+
+// limits is the smaller one of the limits of a day and a month; 0: there is none.
+func (q Quota) limits() amount {
+	return amount{int(lower(int64(q.DayTokens), int64(q.MonthTokens))), provider.Money(lower(int64(q.DayCost), int64(q.MonthCost)))}
+}
+
+// join makes a purse one that other nodes have too.
+func (p *purse) join(c Cluster, owner session.Owner, q Quotas, lock sync.Locker, today func() session.Day) {
+	limits := p.quota.limits()
+	if p.cluster = c; limits == (amount{}) {
+		return
+	}
+	s := newShare(c, &owner, lock)
+	s.counts, s.today, s.left, s.learn = limits, today, p.left, p.learn
+	s.read = func(ctx context.Context, today session.Day) (ledgered, error) { return q.read(ctx, owner, today) }
+	p.share = s
+}
+
+// left is what the quota has, beside what the ledger has and the blocks of other nodes.
+func (p *purse) left(l ledgered, others []session.Block) amount {
+	day, month := l.day, l.month
+	for _, b := range others {
+		a := amount{b.Tokens, b.Cost}
+		if b.Day >= l.today {
+			day = day.plus(a)
+		}
+		if string(b.Day) >= string(l.today)[:monthLen] {
+			month = month.plus(a)
+		}
+	}
+	left := amount{math.MaxInt, math.MaxInt64}
+	for _, of := range []struct {
+		tokens int
+		cost   provider.Money
+		used   amount
+	}{{p.quota.DayTokens, p.quota.DayCost, day}, {p.quota.MonthTokens, p.quota.MonthCost, month}} {
+		if of.tokens > 0 {
+			left.tokens = min(left.tokens, of.tokens-of.used.tokens)
+		}
+		if of.cost > 0 {
+			left.cost = min(left.cost, of.cost-of.used.cost)
+		}
+	}
+	return left
+}
+
+// learn takes over what the ledger has.
+func (p *purse) learn(l ledgered) {
+	ended := p.share.unlogged.plus(p.share.unread)
+	if p.day.turn(string(l.today)); p.day.name == string(l.today) {
+		p.day.spent = l.day.plus(ended)
+	}
+	if month := string(l.today)[:monthLen]; p.month.name <= month {
+		p.month.turn(month)
+		p.month.spent = l.month.plus(ended)
+	}
+}
+
+// parallel is how many calls may run in parallel at this node.
+func (p *purse) parallel() int {
+	if p.cluster == nil || p.quota.Calls == 0 {
+		return p.quota.Calls
+	}
+	return max(p.quota.Calls/p.cluster.Nodes(), 1)
 }
 
 // bound is one member of a quota.
@@ -158,24 +221,46 @@ func (p *purse) room(today session.Day, more amount) error {
 	return nil
 }
 
-// reserve takes from a purse what a call may use at most, or all that is left, if that is enough for what the call probably uses.
-func (p *purse) reserve(today session.Day, probably, most amount) (*held, error) {
+// reserve takes from a purse what a call may use at most, or all that is left, if that is enough for what the call probably uses. lack says what this node
+// must get before that, or what it must know better before the error counts.
+func (p *purse) reserve(today session.Day, probably, most amount) (h *held, missing *lack, err error) {
 	if p == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	if p.quota.Calls > 0 && p.calls >= p.quota.Calls {
-		return nil, &Exceeded{Which: "calls", Busy: true}
+	if parallel := p.parallel(); parallel > 0 && p.calls >= parallel {
+		return nil, nil, &Exceeded{Which: "calls", Busy: true}
 	}
 	if err := p.room(today, probably); err != nil {
-		return nil, err
+		return nil, p.share.lacks(most), err
+	}
+	if !p.share.fits(probably) {
+		return nil, p.share.lacks(most), p.taken(today, probably)
 	}
 	p.calls++
 	tokens, cost := p.bounds(today)
 	a := amount{int(min(int64(most.tokens), tokens[0].left(), tokens[1].left())), provider.Money(min(int64(most.cost), cost[0].left(), cost[1].left()))}
+	if p.share != nil {
+		a = a.least(p.share.free())
+	}
 	a = a.most(probably)
-	h := &held{p, p.day.name, p.month.name, a}
+	h = &held{p, p.day.name, p.month.name, a}
 	h.hold(a)
-	return h, nil
+	p.share.hold(a)
+	return h, nil, nil
+}
+
+// taken refuses a call for which the blocks of other nodes leave no room.
+func (p *purse) taken(today session.Day, more amount) error {
+	tokens, cost := p.bounds(today)
+	bounds := tokens
+	if free := p.share.free(); more.tokens <= free.tokens {
+		bounds = cost
+	}
+	b := bounds[1]
+	if b.most == 0 || bounds[0].most > 0 && bounds[0].left() < b.left() {
+		b = bounds[0]
+	}
+	return &Exceeded{b.which, b.resets, true}
 }
 
 // hold counts more for the reservation, in the periods that still run.
@@ -188,34 +273,42 @@ func (h *held) hold(by amount) {
 	}
 }
 
-// extend makes the reservation one for a call that uses so much.
-func (h *held) extend(today session.Day, used amount) error {
+// extend makes the reservation one for a call that uses so much. missing is as for reserve.
+func (h *held) extend(today session.Day, used amount) (missing *lack, err error) {
 	if h == nil {
-		return nil
+		return nil, nil
 	}
 	more := h.amount.most(used).minus(h.amount)
 	if more == (amount{}) {
-		return nil
+		return nil, nil
 	}
-	if err := h.purse.room(today, more); err != nil {
-		return err
+	p := h.purse
+	if err := p.room(today, more); err != nil {
+		return p.share.lacks(more), err
+	}
+	if !p.share.fits(more) {
+		return p.share.lacks(more), p.taken(today, more)
 	}
 	h.hold(more)
+	p.share.hold(more)
 	h.amount = h.amount.plus(more)
-	return nil
+	return nil, nil
 }
 
-// settle puts what was used in the place of the reservation.
-func (h *held) settle(used amount) {
+// settle puts what was used in the place of the reservation. later is as for share.settle.
+func (h *held) settle(used amount, logged bool) (later func()) {
 	if h == nil {
-		return
+		return nil
 	}
-	h.purse.calls--
+	p := h.purse
+	p.calls--
 	h.hold(amount{}.minus(h.amount))
-	if h.purse.day.name == h.day {
-		h.purse.day.spent = h.purse.day.spent.plus(used)
+	p.share.hold(amount{}.minus(h.amount))
+	if p.day.name == h.day {
+		p.day.spent = p.day.spent.plus(used)
 	}
-	if h.purse.month.name == h.month {
-		h.purse.month.spent = h.purse.month.spent.plus(used)
+	if p.month.name == h.month {
+		p.month.spent = p.month.spent.plus(used)
 	}
+	return p.share.settle(used, logged)
 }

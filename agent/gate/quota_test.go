@@ -152,10 +152,10 @@ func TestQuotaOfLongAnswer(t *testing.T) {
 	if !p.Covers(use(100, 0)) || p.Covers(use(101, 0)) {
 		t.Error("the reservation is not what is left")
 	}
-	if _, err := p.Extend(use(100, 0)); err != nil {
+	if _, err := p.Extend(t.Context(), use(100, 0)); err != nil {
 		t.Error(err)
 	}
-	_, err := p.Extend(use(101, 0))
+	_, err := p.Extend(t.Context(), use(101, 0))
 	if e, ok := errors.AsType[*Exceeded](err); !ok || e.Which != "tokens_day" {
 		t.Errorf("101 of 100 tokens: %v", err)
 	}
@@ -187,7 +187,7 @@ func TestQuotaRace(t *testing.T) {
 				for range 4 {
 					more := granted + rng.IntN(60)
 					if !p.Covers(use(more, 0.1)) {
-						if _, err := p.Extend(use(more, 0.1)); err != nil {
+						if _, err := p.Extend(t.Context(), use(more, 0.1)); err != nil {
 							break
 						}
 					}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/lease"
 )
 
 // ledger is the [session.Ledger] of a store. What calls of turns used is in the accounts of their sessions. A call that no log has is a value of its
@@ -25,9 +26,21 @@ type held struct {
 	Owner   ownerName        `json:"owner"`
 	Session session.ID       `json:"session_id"`
 	ID      []byte           `json:"id"`
+	Node    lease.Node       `json:"node,omitempty"` // that makes the call; 0: an older build wrote it
 	Hold    session.Reserved `json:"reserved"`
 	Settled bool             `json:"settled,omitempty"`
 	Line    *usedLine        `json:"line,omitempty"`
+}
+
+func readHold(m message) (h held, err error) {
+	if err = json.Unmarshal(m.data, &h); err != nil {
+		err = fmt.Errorf("%w: %s: %w", session.ErrDamaged, m.subject, err)
+	}
+	return h, err
+}
+
+func (h held) hold() session.Hold {
+	return session.Hold{Ref: session.Ref{Owner: h.Owner.owner(), ID: h.Session}, ID: string(h.ID), Reserved: h.Hold}
 }
 
 // imported is a value of kindImported.
@@ -55,7 +68,7 @@ func (l ledger) Hold(ctx context.Context, ref session.Ref, id string, r session.
 		}
 	}
 	_, err = l.cas(ctx, l.state(), l.value(p, kindHold, key), func(message, bool) ([]byte, error) {
-		return json.Marshal(held{Owner: nameOf(ref.Owner), Session: ref.ID, ID: []byte(id), Hold: r})
+		return json.Marshal(held{Owner: nameOf(ref.Owner), Session: ref.ID, ID: []byte(id), Node: l.node, Hold: r})
 	})
 	l.budgets.settled("hold."+p.String()+"."+key, 1)
 	return err
@@ -113,14 +126,11 @@ func (l ledger) Holds(ctx context.Context) (list []session.Hold, err error) {
 		return nil, err
 	}
 	err = l.every(ctx, kindHold, func(m message) error {
-		var h held
-		if err := json.Unmarshal(m.data, &h); err != nil {
-			return fmt.Errorf("%w: %s: %w", session.ErrDamaged, m.subject, err)
+		h, err := readHold(m)
+		if err == nil && !h.Settled {
+			list = append(list, h.hold())
 		}
-		if !h.Settled {
-			list = append(list, session.Hold{Ref: session.Ref{Owner: h.Owner.owner(), ID: h.Session}, ID: string(h.ID), Reserved: h.Hold})
-		}
-		return nil
+		return err
 	})
 	return list, err
 }
@@ -198,13 +208,27 @@ type lineKey struct {
 	session.Account
 }
 
+// dayPrefix is what each value has in it that has lines of these days. A node of a cluster reads the lines of a user's month again and again, and to decode
+// the accounts of all sessions of other months took longer than all else.
+func dayPrefix(from, to session.Day) []byte {
+	n := 0
+	for n < min(len(from), len(to)) && from[n] == to[n] {
+		n++
+	}
+	return []byte(`"day":"` + string(from[:n]))
+}
+
 // Lines lists what was used.
 func (l ledger) Lines(ctx context.Context, owner *session.Owner, from, to session.Day) (list []session.Line, err error) {
 	if err := l.ready(ctx); err != nil {
 		return nil, err
 	}
 	sums := make(map[lineKey]session.Line)
+	some := dayPrefix(from, to)
 	take := func(m message) error {
+		if !bytes.Contains(m.data, some) {
+			return nil
+		}
 		lines, err := linesOf(m)
 		for _, line := range lines {
 			if key := (lineKey{line.Day, line.Ref, line.Account}); from <= line.Day && line.Day <= to {

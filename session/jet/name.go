@@ -92,6 +92,7 @@ const (
 	kindMarks    = "r" // who has read how much of it
 	kindHold     = "h" // a call that no log has
 	kindImported = "i" // lines of an older build
+	kindBlocks   = "q" // what each node may spend of the owner's quota
 )
 
 func (n names) owners(p person) string { return fmt.Sprintf("%s.state.%s.>", n.prefix, p) }

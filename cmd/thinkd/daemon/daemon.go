@@ -124,6 +124,9 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Rules:     c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.deleted,
 		Ended: d.telemetry.Turn, Learned: d.models.learn,
 	}
+	if d.node != nil { // a nil *node.Node would be a cluster
+		ac.Cluster = d.node
+	}
 	if c.Auth.Users {
 		if d.shares, err = kept.shares(); err != nil {
 			return nil, errors.Join(err, d.close())
@@ -144,7 +147,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	}
 	var meter dispatch.Meter
 	if c.Auth.Users {
-		meter = auth.NewRates(func(o session.Owner) int { return c.Auth.QuotaOf(o).Requests })
+		meter = auth.NewRates(func(o session.Owner) int { return d.portion(c.Auth.QuotaOf(o).Requests) })
 	}
 	var auditor dispatch.Auditor
 	var audited func(audit.Query, audit.Place, int) (audit.Page, error)
@@ -200,6 +203,14 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	}
 	d.tellTrouble()
 	return d, nil
+}
+
+// portion is what this node has of a number that all nodes of a cluster share. It is at least 1, and 0 says that there is no limit.
+func (d *daemon) portion(n int) int {
+	if d.node == nil || n == 0 {
+		return n
+	}
+	return max(n/d.node.Nodes(), 1)
 }
 
 // refused records the address of a client that is not let in; nil: nothing is recorded.

@@ -16,5 +16,5 @@
 //     not;
 //   - a node that is cut off from a majority of the servers claims nothing. After a longer time it ends what runs.
 //
-// Files depend in one direction: config, rank, contact, disks, log, node, store, sweep, drain, lost, serve, tables.
+// Files depend in one direction: config, rank, contact, disks, log, node, store, spend, sweep, drain, lost, serve, tables.
 package node

@@ -65,15 +65,20 @@ func (s *logs) find(ref session.Ref) *log {
 	return s.open[ref]
 }
 
-// unmark removes a mark. Nobody waits for it: a mark too many costs one look.
-func (s *logs) unmark(seq uint64) {
+// unmark removes a mark, when the ledger has what the calls of the session used: a node whose sessions have no marks has its blocks given back. Nobody
+// waits for it: a mark too many costs one look.
+func (s *logs) unmark(owner session.Owner, seq uint64) {
 	s.openMu.Lock()
 	defer s.openMu.Unlock()
 	if s.closed {
 		return
 	}
 	s.running.Go(func() { // ends with its request, or with the node
-		if err := s.store.Unmark(s.ctx, seq); err != nil {
+		err := s.store.Flush(s.ctx, owner)
+		if err == nil {
+			err = s.store.Unmark(s.ctx, seq)
+		}
+		if err != nil {
 			s.log.Debug("a mark is not removed", "err", err)
 		}
 	})
@@ -181,6 +186,21 @@ func (l *log) begin(ctx context.Context, entries []session.Entry) error {
 	return nil
 }
 
+// remark marks the session by this claim.
+func (l *log) remark(ctx context.Context) error {
+	seq, err := l.logs.store.Mark(ctx, l.ref, l.epoch)
+	if err != nil {
+		return fmt.Errorf("mark of session %s: %w", l.ref, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mark = max(l.mark, seq); l.idle() { // since it was looked at
+		l.logs.unmark(l.ref.Owner, l.mark)
+		l.mark = 0
+	}
+	return nil
+}
+
 func begins(entries []session.Entry) bool {
 	for _, e := range entries {
 		switch e.Body.(type) {
@@ -212,7 +232,7 @@ func (l *log) note(entries []session.Entry) {
 		}
 	}
 	if l.mark != 0 && l.idle() {
-		l.logs.unmark(l.mark)
+		l.logs.unmark(l.ref.Owner, l.mark)
 		l.mark = 0
 	}
 }

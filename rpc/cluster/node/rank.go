@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"github.com/thinkd/thinkd/rpc/cluster/heartbeat"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/lease"
 )
@@ -22,6 +23,13 @@ func ranked(nodes []lease.Node, id session.ID) []lease.Node {
 	slices.SortFunc(list, func(a, b lease.Node) int {
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a, b))
 	})
+	return list
+}
+
+func numbers(peers []heartbeat.Peer) (list []lease.Node) {
+	for _, p := range peers {
+		list = append(list, p.Node)
+	}
 	return list
 }
 

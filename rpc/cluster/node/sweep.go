@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/thinkd/thinkd/rpc/cluster/heartbeat"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/jet"
 	"github.com/thinkd/thinkd/session/lease"
@@ -23,7 +22,7 @@ const (
 func (n *Node) sweeps() {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
-	s := sweeper{node: n, since: make(map[uint64]time.Duration)}
+	s := sweeper{node: n, since: make(map[uint64]time.Duration), inherits: true}
 	var next time.Duration
 	var present []lease.Node
 	for {
@@ -31,7 +30,7 @@ func (n *Node) sweeps() {
 		gone := slices.ContainsFunc(present, func(p lease.Node) bool { return !slices.Contains(peers, p) })
 		present = peers
 		if now := n.beats.Clock(); n.InContact() && !n.leaving() && (gone || now >= next) {
-			next = now + sweepTime
+			next, s.inherits = now+sweepTime, s.inherits || gone
 			if again, err := s.sweep(n.ctx); err != nil || again {
 				next = now + rankTime/2
 			}
@@ -44,17 +43,11 @@ func (n *Node) sweeps() {
 	}
 }
 
-func numbers(peers []heartbeat.Peer) (list []lease.Node) {
-	for _, p := range peers {
-		list = append(list, p.Node)
-	}
-	return list
-}
-
 // sweeper remembers since when marks are stranded.
 type sweeper struct {
-	node  *Node
-	since map[uint64]time.Duration // by the sequence of the mark
+	node     *Node
+	since    map[uint64]time.Duration // by the sequence of the mark
+	inherits bool                     // a node is gone, and may have blocks or reservations
 }
 
 // sweep claims what is stranded, and closes it. again says that something is left to another node for now.
@@ -91,7 +84,19 @@ func (s *sweeper) sweep(ctx context.Context) (again bool, err error) {
 	}
 	claims.Wait()
 	s.since = since
-	return again, nil
+	if s.inherits {
+		if s.inherits, err = n.inherit(ctx, nodesOf(marks)); err != nil {
+			n.log.Warn("what nodes that are gone had reserved of quotas and limits is not free yet", "err", err)
+		}
+	}
+	return again || s.inherits, nil
+}
+
+func nodesOf(marks []jet.Mark) (list []lease.Node) {
+	for _, m := range marks {
+		list = append(list, m.Node)
+	}
+	return list
 }
 
 // stranded reports whether nobody looks after a session that has a mark.
@@ -117,27 +122,39 @@ func (n *Node) rescue(ctx context.Context, m jet.Mark) {
 	elsewhere := (*session.ElsewhereError)(nil)
 	switch {
 	case errors.Is(err, session.ErrNotFound): // it was deleted
-		n.unmark(m.Seq)
+		n.unmark(m.Ref.Owner, m.Seq)
 	case errors.As(err, &elsewhere):
 		n.log.Debug("another node was first", "session", m.Ref.ID, "node", elsewhere.Node)
 	case err != nil:
 		n.log.Warn("a session of a node that is gone cannot be taken over yet", "session", m.Ref.ID, "err", err)
 	default:
 		n.log.Info("session taken over", "session", m.Ref.ID)
-		n.settle(m)
+		n.settle(ctx, m)
 	}
 }
 
-// settle removes the mark of a session that was taken over, if nothing in it must be looked after. The session may have been let go since.
-func (n *Node) settle(m jet.Mark) {
+// settle removes the mark of a session that was taken over, if nothing in it must be looked after, and otherwise puts one of this node in its place: the
+// blocks of the node before stay until no session has its mark. The session may have been let go since.
+func (n *Node) settle(ctx context.Context, m jet.Mark) {
 	l := n.find(m.Ref)
-	if l == nil {
+	if l == nil || m.Epoch > l.epoch {
 		return
 	}
 	l.mu.Lock()
 	idle := l.idle()
 	l.mu.Unlock()
-	if idle && m.Epoch <= l.epoch {
-		n.unmark(m.Seq)
+	if idle {
+		n.unmark(m.Ref.Owner, m.Seq)
+		return
+	}
+	if m.Node == n.number {
+		return
+	}
+	err := n.store.Flush(ctx, m.Ref.Owner)
+	if err == nil {
+		err = l.remark(ctx)
+	}
+	if err != nil {
+		n.log.Debug("a mark is not replaced", "session", m.Ref.ID, "err", err)
 	}
 }

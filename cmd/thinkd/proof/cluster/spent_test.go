@@ -8,6 +8,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/session/jet/jettest"
 )
@@ -91,10 +93,37 @@ func TestSpent(t *testing.T) {
 	p = n.door()
 	before := len(c.vendor.Requests())
 	turn := p.Say(p.NewSession(), "Too much.")
-	p.Wait("a parked turn", func(u proof.Update) bool { return u.Method == "turn_parked" && u.Turn == turn })
+	parked := p.Wait("a parked turn", func(u proof.Update) bool { return u.Method == "turn_parked" && u.Turn == turn })
 	if n := len(c.vendor.Requests()); n != before {
 		t.Errorf("%d requests beyond the limit", n-before)
 	}
 	p.House = n.House
 	p.Kill() // a parked turn would move
+	next := gjson.GetBytes(parked.Raw, "spending.next").Float()
+	if next <= 0 {
+		t.Fatalf("what the next call may cost is not in %s", parked.Raw)
+	}
+	c.spendTheRest(t, cost, next)
+}
+
+// spendTheRest has two nodes share a limit that has room for a few calls more than what is spent, so it shows whether anything of the nodes before is still reserved,
+// and that two nodes do not spend the rest twice.
+func (c *cluster) spendTheRest(t *testing.T, spentBefore, next float64) {
+	limit := spentBefore + 1.5*next
+	c.more = fmt.Sprintf("[limits]\nmax_day_cost = %v\n", limit)
+	nodes := []*node{c.start("e"), c.start("f")}
+	doors := []*proof.Process{nodes[0].door(), nodes[1].door()}
+	sessions := []string{doors[0].NewSession(), doors[1].NewSession()}
+	for i := range 6 {
+		doors[i%2].Turn(sessions[i%2], "More.")
+	}
+	calls, cost, _ := spent(t, doors[0])
+	t.Logf("%d calls cost %.4f of %.4f USD, %.4f before", calls, cost, limit, spentBefore)
+	if cost <= spentBefore || cost > limit {
+		t.Errorf("the calls cost %v, %v before, and the limit is %v", cost, spentBefore, limit)
+	}
+	for i, n := range nodes {
+		doors[i].House = n.House
+		doors[i].Kill()
+	}
 }

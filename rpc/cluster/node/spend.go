@@ -1,0 +1,61 @@
+package node
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/lease"
+)
+
+// Nodes counts the nodes that are present, with this one.
+func (n *Node) Nodes() int { return 1 + len(n.beats.Peers()) }
+
+// ChangeBlock replaces the block of this node: see jet.Store.ChangeBlock. It waits for the contact, until the node gives up what runs. On return, the node
+// has been in contact since the change.
+func (n *Node) ChangeBlock(ctx context.Context, owner *session.Owner, change func(others []session.Block) (session.Block, error)) (at time.Duration, err error) {
+	ctx, stop := n.contact.bound(ctx)
+	defer stop()
+	for {
+		if err := n.contact.wait(ctx); err != nil {
+			return 0, known(err)
+		}
+		at = n.beats.Clock()
+		if err := n.store.ChangeBlock(ctx, owner, change); err != nil {
+			return 0, known(err)
+		}
+		if n.beats.Unbroken(at) {
+			return at, nil
+		}
+	}
+}
+
+// Unbroken reports whether the node has been in contact since then, by the clock of ChangeBlock. Then no other node has taken it for gone.
+func (n *Node) Unbroken(at time.Duration) bool { return n.beats.Unbroken(at) }
+
+// inherit has the ledger count what the calls of nodes that are gone had reserved, and gives back the blocks of those nodes. A node whose sessions
+// still have marks keeps its blocks: the ledger may lack what its calls used. again says that there is one, or one that was not silent for long enough yet.
+func (n *Node) inherit(ctx context.Context, marked []lease.Node) (again bool, err error) {
+	peers := numbers(n.beats.Peers())
+	gone := func(node lease.Node) bool {
+		if node == n.number || slices.Contains(peers, node) {
+			return false
+		}
+		present := n.beats.Present(node)
+		again = again || present
+		return !present
+	}
+	if err := n.store.SettleHolds(ctx, gone); err != nil {
+		return true, err
+	}
+	err = n.store.DropBlocks(ctx, func(node lease.Node) bool {
+		if !gone(node) {
+			return false
+		}
+		open := slices.Contains(marked, node)
+		again = again || open
+		return !open
+	})
+	return again || err != nil, err
+}

@@ -1,0 +1,142 @@
+package jet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/lease"
+)
+
+// blocks is a value of kindBlocks, and that of all owners: what each node may spend.
+type blocks struct {
+	Nodes map[lease.Node]session.Block `json:"nodes,omitempty"`
+}
+
+func readBlocks(m message) (b blocks, err error) {
+	if len(m.data) > 0 {
+		err = json.Unmarshal(m.data, &b)
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: blocks %s: %w", session.ErrDamaged, m.subject, err)
+	}
+	return b, err
+}
+
+// allBlocks is the name of the value of all owners.
+const allBlocks = "blocks"
+
+// ChangeBlock replaces the block of this node in the quota of an owner or, with nil, in the limits for all sessions. change gets the blocks of the other
+// nodes, and returns that of this node; the zero Block removes it. It may run several times: when another node was faster, and after an answer that was
+// lost. The ledger that it reads has everything that the owners of these blocks have given up, as long as they read it before.
+func (s *Store) ChangeBlock(ctx context.Context, owner *session.Owner, change func(others []session.Block) (session.Block, error)) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	subject := s.all(allBlocks)
+	if owner != nil {
+		p, err := s.owner(ctx, *owner)
+		if err != nil {
+			return err
+		}
+		subject = s.value(p, kindBlocks, "all")
+	}
+	_, err := s.driver.cas(ctx, s.state(), subject, func(old message, _ bool) ([]byte, error) {
+		b, err := readBlocks(old)
+		if err != nil {
+			return nil, err
+		}
+		_, there := b.Nodes[s.node]
+		delete(b.Nodes, s.node)
+		others := make([]session.Block, 0, len(b.Nodes))
+		for _, block := range b.Nodes {
+			others = append(others, block)
+		}
+		next, err := change(others)
+		none := next == session.Block{Day: next.Day}
+		if err != nil || none && !there {
+			return nil, err
+		}
+		if !none { // also if it is the same: only a write shows that what was read is the newest
+			if b.Nodes == nil {
+				b.Nodes = make(map[lease.Node]session.Block)
+			}
+			b.Nodes[s.node] = next
+		}
+		return json.Marshal(b)
+	})
+	return err
+}
+
+// DropBlocks removes the blocks of nodes that are gone. The ledger must have what they spent. gone is asked about each node that has a block.
+func (s *Store) DropBlocks(ctx context.Context, gone func(lease.Node) bool) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	subjects := []string{s.all(allBlocks)}
+	err := ledger{s}.every(ctx, kindBlocks, func(m message) error {
+		b, err := readBlocks(m)
+		if b.has(gone) {
+			subjects = append(subjects, m.subject)
+		}
+		return err
+	})
+	for _, subject := range subjects {
+		if err != nil {
+			break
+		}
+		_, err = s.driver.cas(ctx, s.state(), subject, func(old message, _ bool) ([]byte, error) {
+			b, err := readBlocks(old)
+			if err != nil || !b.has(gone) {
+				return nil, err
+			}
+			maps.DeleteFunc(b.Nodes, func(n lease.Node, _ session.Block) bool { return gone(n) })
+			return json.Marshal(b)
+		})
+	}
+	return err
+}
+
+// has asks about each node.
+func (b blocks) has(which func(lease.Node) bool) (has bool) {
+	for n := range b.Nodes {
+		has = which(n) || has
+	}
+	return has
+}
+
+// SettleHolds ends the reservations of calls that no log has and that nodes had made which are gone. They count as they were reserved.
+func (s *Store) SettleHolds(ctx context.Context, gone func(lease.Node) bool) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	var left []session.Hold
+	l := ledger{s}
+	err := l.every(ctx, kindHold, func(m message) error {
+		h, err := readHold(m)
+		if err == nil && !h.Settled && h.Node != 0 && gone(h.Node) {
+			left = append(left, h.hold())
+		}
+		return err
+	})
+	for _, h := range left {
+		if err != nil {
+			break
+		}
+		used := h.Usage
+		used.Estimated = true
+		err = l.Settle(ctx, h.Ref, h.ID, used, nil)
+	}
+	return err
+}
+
+// Flush has the ledger have everything that this node has appended to the sessions of an owner.
+func (s *Store) Flush(ctx context.Context, owner session.Owner) error {
+	p, ok, err := s.find(ctx, owner)
+	if err != nil || !ok {
+		return err
+	}
+	return s.accounts.flush(ctx, p)
+}

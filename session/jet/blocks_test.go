@@ -1,0 +1,263 @@
+package jet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/thinkd/thinkd/agent/gate"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/jet"
+	"github.com/thinkd/thinkd/session/jet/jettest"
+	"github.com/thinkd/thinkd/session/lease"
+	"github.com/thinkd/thinkd/session/storetest"
+)
+
+// spender is a node that spends a quota, and has a session of its own.
+type spender struct {
+	*jet.Store
+	*gate.Gate
+	n   int
+	log session.Log
+	sum *gate.Sum
+}
+
+var annOf = session.Owner{Tenant: "acme", User: "ann"}
+
+// spend opens a node on a link.
+func spend(t *testing.T, link jet.Link, n, replicas int, q gate.Quota) *spender {
+	t.Helper()
+	store, err := jet.Open(t.Context(), link, jet.Options{Shards: 1, Replicas: replicas, MaxGrowth: 1 << 20, Node: lease.Node(n)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &spender{Store: store, n: n, sum: gate.NewSum(provider.Usage{})}
+	s.Gate = gate.New(gate.Limits{}, gate.Quotas{Of: func(session.Owner) gate.Quota { return q },
+		Used: func(ctx context.Context, o session.Owner, from, to session.Day) ([]session.Line, error) {
+			return store.Ledger().Lines(ctx, &o, from, to)
+		}}, time.Now)
+	s.Join(s, func(ctx context.Context, today session.Day) (session.Budgets, error) {
+		return store.Ledger().Budgets(ctx, today)
+	})
+	of := store.For(annOf)
+	storetest.Create(t, of, session.Session{ID: storetest.ID(n)})
+	s.log = storetest.Claim(t, of, storetest.ID(n))
+	return s
+}
+
+func (s *spender) Nodes() int                  { return 3 }
+func (s *spender) Unbroken(time.Duration) bool { return true }
+
+func (s *spender) ChangeBlock(ctx context.Context, pot *session.Owner, change func([]session.Block) (session.Block, error)) (time.Duration, error) {
+	return 0, s.Store.ChangeBlock(ctx, pot, change)
+}
+
+// call makes a call in the session, as an agent does: the log has the reservation first, and then the use. The error is that of Enter.
+func (s *spender) call(t *testing.T, tokens int) error {
+	pass, err := s.Enter(t.Context(), s.asks(tokens))
+	if err != nil {
+		return err
+	}
+	if _, err := s.log.Append(t.Context(), session.Entry{Turn: storetest.TurnA, Body: pass.Reserved}); err != nil {
+		t.Error(err)
+	}
+	pass.Settle(provider.Usage{Output: tokens})
+	_, err = s.log.Append(t.Context(), session.Entry{Turn: storetest.TurnA, Body: session.Retry{Usage: provider.Usage{Output: tokens}}})
+	if s.sum.Logged(); err != nil {
+		t.Error(err)
+	}
+	return nil
+}
+
+func (s *spender) asks(tokens int) gate.Call {
+	return gate.Call{Owner: annOf, Sum: s.sum, Purpose: session.ForTurn, Usage: provider.Usage{Output: tokens}}
+}
+
+// used is what the ledger has of the user, at a node that has just started.
+func used(t *testing.T, link jet.Link) (tokens int) {
+	t.Helper()
+	lines, err := openOne(t, link).Ledger().Lines(t.Context(), &annOf, "2000-01-01", "2999-01-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines {
+		tokens += l.Usage.Output
+	}
+	return tokens
+}
+
+// untilFull makes calls at all nodes in parallel, until each one is refused.
+func untilFull(t *testing.T, tokens int, between func(), nodes ...*spender) (calls int) {
+	var made atomic.Int32
+	var ends []<-chan struct{}
+	for _, n := range nodes {
+		ends = append(ends, testgo.Go(t, func() {
+			for {
+				err := n.call(t, tokens)
+				if full := (*gate.Exceeded)(nil); errors.As(err, &full) {
+					return
+				}
+				if err != nil && !errors.Is(err, session.ErrReadOnly) {
+					t.Error(err)
+					return
+				}
+				if err == nil && made.Add(1)%20 == 0 && between != nil {
+					between()
+				}
+			}
+		}))
+	}
+	for _, end := range ends {
+		<-end
+	}
+	return int(made.Load())
+}
+
+// Three nodes race to one quota. They use all of it, except what each may have free, and not more. A call in the block of its node writes no block.
+func TestQuotaOfNodes(t *testing.T) {
+	link := jettest.Start(t, 1).Dial()
+	var changes atomic.Int32
+	counted := counting{link, &changes}
+	q := gate.Quota{DayTokens: 10_000}
+	nodes := []*spender{spend(t, counted, 1, 1, q), spend(t, counted, 2, 1, q), spend(t, counted, 3, 1, q)}
+	calls := untilFull(t, 25, nil, nodes...)
+	for _, n := range nodes { // two nodes give back what they have free, and the third one uses it
+		for range 61 {
+			if err := n.Look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	calls += untilFull(t, 25, nil, nodes[0])
+	sum := used(t, link)
+	t.Logf("%d calls used %d of %d tokens, with %d changes of blocks", calls, sum, q.DayTokens, changes.Load())
+	if sum != 25*calls || sum > q.DayTokens || sum < q.DayTokens-25 {
+		t.Errorf("%d calls used %d of %d tokens", calls, sum, q.DayTokens)
+	}
+	if n := int(changes.Load()); n > calls {
+		t.Errorf("%d changes of blocks for %d calls", n, calls)
+	}
+}
+
+// counting counts the changes of blocks.
+type counting struct {
+	jet.Link
+	changes *atomic.Int32
+}
+
+func (c counting) Request(ctx context.Context, try int, m *nats.Msg) (*nats.Msg, error) {
+	if strings.HasPrefix(m.Subject, "thinkd.state.") && strings.HasSuffix(m.Subject, ".q.all") {
+		c.changes.Add(1)
+	}
+	return c.Link.Request(ctx, try, m)
+}
+
+// losing loses each third answer to a change of a block, after it is stored.
+type losing struct {
+	jet.Link
+	n *atomic.Int32
+}
+
+func (l losing) Request(ctx context.Context, try int, m *nats.Msg) (*nats.Msg, error) {
+	answer, err := l.Link.Request(ctx, try, m)
+	if strings.HasSuffix(m.Subject, ".q.all") && l.n.Add(1)%3 == 0 {
+		return nil, errors.New("the test lost this")
+	}
+	return answer, err
+}
+
+// Answers are lost, and the store servers elect other leaders meanwhile. Nothing counts twice, and the quota is not exceeded.
+func TestQuotaOverLostAnswers(t *testing.T) {
+	testgo.Cost(t)
+	servers := jettest.Start(t, 3)
+	link := servers.Dial()
+	lost := losing{link, new(atomic.Int32)}
+	q := gate.Quota{DayTokens: 1500}
+	nodes := []*spender{spend(t, lost, 1, 3, q), spend(t, lost, 2, 3, q), spend(t, lost, 3, 3, q)}
+	calls := untilFull(t, 25, func() {
+		for _, stream := range []string{"thinkd_STATE", "thinkd_LOG_0"} {
+			if err := servers.StepDown(stream); err != nil {
+				t.Log(err) // an election is on the way
+			}
+		}
+	}, nodes...)
+	for _, n := range nodes {
+		for range 61 {
+			if err := n.Look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	calls += untilFull(t, 25, nil, nodes[2])
+	if sum := used(t, link); sum != 25*calls || sum > q.DayTokens || sum < q.DayTokens-25 {
+		t.Errorf("%d calls used %d of %d tokens", calls, sum, q.DayTokens)
+	}
+	if lost.n.Load() < 3 {
+		t.Error("no answer was lost")
+	}
+}
+
+// A node that is gone leaves its block, until the ledger has what its calls used. Then all of it is there for the others, however often that happens. What its
+// calls that no log has had reserved counts as used.
+func TestBlocksOfNodesThatAreGone(t *testing.T) {
+	link := jettest.Start(t, 1).Dial()
+	q := gate.Quota{DayTokens: 10_000}
+	left := spend(t, link, 1, 1, q)
+	for n := 2; n < 12; n++ {
+		dead := spend(t, link, n, 1, q)
+		if err := dead.call(t, 10); err != nil {
+			t.Fatal(err)
+		}
+		long := dead.asks(500)
+		long.Most = provider.Usage{Output: 2000}
+		pass, err := dead.Enter(t.Context(), long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := dead.Store.Ledger().Hold(t.Context(), session.Ref{Owner: annOf, ID: storetest.ID(n)}, fmt.Sprint("h", n), pass.Reserved); err != nil {
+			t.Fatal(err)
+		}
+		if err := dead.Store.Flush(t.Context(), annOf); err != nil {
+			t.Fatal(err)
+		}
+		gone := func(node lease.Node) bool { return node == lease.Node(n) }
+		rest := q.DayTokens - 510*(n-1)
+		if _, err := left.Enter(t.Context(), left.asks(rest)); !errors.As(err, new(*gate.Exceeded)) {
+			t.Fatalf("a call of all that is left, and the block of a node: %v", err)
+		}
+		if err := left.SettleHolds(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
+		if err := left.DropBlocks(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
+		pass, err = left.Enter(t.Context(), left.asks(rest))
+		if err != nil {
+			t.Fatalf("after %d nodes: %v", n-1, err)
+		}
+		pass.Leave()
+		if err := left.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sum := used(t, link); sum != 5100 {
+		t.Errorf("the calls used 5100 tokens, and the ledger has %d", sum)
+	}
+	holds, err := left.Store.Ledger().Holds(t.Context())
+	if err != nil || len(holds) > 0 {
+		t.Errorf("%d reservations, %v", len(holds), err)
+	}
+}
