@@ -70,6 +70,7 @@ func roomOf(b provider.Block) (n int) {
 		}
 	case provider.ServerTool:
 		n = len(b.Input) + len(b.Text) // for a vendor that gets the result as text; else it is in the state
+	case provider.Opaque: // all of it is in the state
 	case provider.Media:
 		return base64.StdEncoding.EncodedLen(len(b.Data))
 	}
