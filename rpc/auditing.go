@@ -58,13 +58,13 @@ func readAudit(_ context.Context, c *client, p auditParams) (func(context.Contex
 			return nil, conn.InvalidParams("cursor", "is none that audit/read returned to this user since the daemon started")
 		}
 	}
-	return func(context.Context) (auditResult, error) { return c.auditPage(q, after, limit) }, nil
+	return func(ctx context.Context) (auditResult, error) { return c.auditPage(ctx, q, after, limit) }, nil
 }
 
 // auditPage reads a page that fits.
-func (c *client) auditPage(q audit.Query, after audit.Place, limit int) (auditResult, error) {
+func (c *client) auditPage(ctx context.Context, q audit.Query, after audit.Place, limit int) (auditResult, error) {
 	for {
-		page, err := c.server.config.Audited(q, after, limit)
+		page, err := c.server.config.Audited(ctx, q, after, limit)
 		if err != nil {
 			return auditResult{}, fmt.Errorf("the audit: %w", err)
 		}

@@ -36,8 +36,8 @@ type Config struct {
 	Auditor    dispatch.Auditor // of all requests; nil: they are not recorded
 	Shares     *share.Shares    // of sessions with other users; nil: none are shared
 
-	// Audited reads what the auditor has recorded, see [audit.Read]. nil: nothing is recorded.
-	Audited func(q audit.Query, after audit.Place, limit int) (audit.Page, error)
+	// Audited reads what the auditor has recorded, see [audit.Read], or what those of all nodes have. nil: nothing is recorded.
+	Audited func(ctx context.Context, q audit.Query, after audit.Place, limit int) (audit.Page, error)
 
 	// DefaultsChanged is called after a client has set the defaults of a provider. nil: nobody needs to know.
 	DefaultsChanged func(provider string)

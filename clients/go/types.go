@@ -66,6 +66,7 @@ type AuditRecord struct {
 	Tenant       string `json:"tenant,omitempty"`
 	From         string `json:"from,omitempty"`
 	TokenID      string `json:"token_id,omitempty"`
+	Node         string `json:"node,omitempty"`
 	Method       string `json:"method"`
 	SessionID    string `json:"session_id,omitempty"`
 	NewSessionID string `json:"new_session_id,omitempty"`

@@ -29,9 +29,10 @@ func (p *program) auditExportCommand() *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Print the records as JSON lines, the oldest first", Args: cobra.NoArgs,
-		Long:    "Print the records as JSON lines, the oldest first. Days are in UTC. The daemon need not run.",
+		Long: `Print the records as JSON lines, the oldest first. Days are in UTC. The daemon need not run.
+With [cluster] in the config, the records are those of all nodes, and the store servers must run.`,
 		Example: "  thinkd audit export --from 2026-11-01 --user ann",
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			for flag, day := range map[string]string{"from": from, "to": to} {
 				if _, err := time.Parse(time.DateOnly, day); day != "" && err != nil {
 					return fmt.Errorf("--%s %q: must be a day as YYYY-MM-DD", flag, day)
@@ -42,7 +43,12 @@ func (p *program) auditExportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			damaged, err := audit.Export(p.out, daemon.AuditDir(dir), q)
+			c, wrong := p.options.Config()
+			if wrong != nil { // the records of one machine need no config
+				p.notice(fmt.Sprintf("only the records of %s are printed, because the config cannot be read: %v", dir, wrong))
+				c = config.Config{}
+			}
+			damaged, err := daemon.ExportAudit(cmd.Context(), p.out, dir, c, q)
 			if damaged > 0 {
 				p.notice(fmt.Sprintf("left out %s: no whole record", count(damaged, "line")))
 			}

@@ -109,6 +109,7 @@ var allowed = map[string][]string{
 	"rpc/cluster/link":      {"rpc/auth", "rpc/conn", "rpc/dispatch", "rpc/door", "rpc/method", "session"},
 	"rpc/cluster/lists":     {"agent/watch", "session", "session/jet", "session/lease"},
 	"rpc/cluster/node":      {"agent/watch", "provider/durable", "rpc/cluster/heartbeat", "rpc/cluster/lists", "session", "session/jet", "session/lease"},
+	"rpc/cluster/trail":     {"provider/durable", "rpc/audit", "session", "session/jet"},
 
 	"provider/sim":           {"provider/sim/portable", "provider/sim/schema", "provider/sim/strict"},
 	"provider/sim/schema":    {"provider/sim/strict"},
@@ -130,7 +131,7 @@ var allowed = map[string][]string{
 	"cmd/thinkd/config": {"agent", "agent/budget", "agent/egress", "agent/retention", "agent/tool/guard", "agent/tool/sandbox", "agent/tool/toolhost", "cmd/thinkd/telemetry", "provider", "provider/aws", "provider/chat", "provider/exchange", "provider/identity", "provider/transport", "provider/vendors", "registry", "rpc/conn", "session", "session/tool", "rpc/auth", "rpc/oidc", "agent/gate"},
 	"cmd/thinkd/daemon": {"agent", "agent/aside", "agent/instructions", "agent/recall", "agent/retention", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/mcphttp", "agent/tool/mcplogin", "agent/tool/process", "agent/tool/sandbox", "agent/tool/toolhost",
 		"cmd/thinkd/config", "cmd/thinkd/daemon/systemd", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/durable", "provider/login",
-		"provider/vault", "provider/vendors", "registry", "rpc", "rpc/acp", "rpc/cluster/heartbeat", "rpc/cluster/link", "rpc/cluster/node", "rpc/conn", "rpc/door", "rpc/method", "rpc/service", "session", "session/blob", "session/bolt", "session/ephemeral", "session/share", "cmd/thinkd/users", "cmd/thinkd/usersocket", "agent/gate", "rpc/audit", "rpc/auth", "rpc/dispatch"},
+		"provider/vault", "provider/vendors", "registry", "rpc", "rpc/acp", "rpc/cluster/heartbeat", "rpc/cluster/link", "rpc/cluster/node", "rpc/cluster/trail", "rpc/conn", "rpc/door", "rpc/method", "rpc/service", "session", "session/blob", "session/bolt", "session/ephemeral", "session/share", "cmd/thinkd/users", "cmd/thinkd/usersocket", "agent/gate", "rpc/audit", "rpc/auth", "rpc/dispatch"},
 	"cmd/thinkd/doctor":         {"agent/tool/approval", "agent/tool/guard", "agent/tool/sandbox", "cmd/thinkd/config", "cmd/thinkd/daemon", "cmd/thinkd/printable", "provider", "provider/login", "provider/vendors", "rpc", "rpc/door", "session/bolt"},
 	"cmd/thinkd/completion":     {"cmd/thinkd/daemon", "cmd/thinkd/printable"},
 	"cmd/thinkd/files":          {"agent/tool/approval", "agent/tool/gitignore", "agent/tool/guard", "provider", "provider/mediatype"},

@@ -218,7 +218,7 @@ func TestRead(t *testing.T) {
 	if rest, err := Read(dir, Query{}, *first.Next, all); err != nil || len(rest.Records) != all-before+1 || rest.Records[0].Session != strconv.Itoa(before-1) {
 		t.Fatal(rest, err)
 	}
-	for _, wrong := range []string{"", "x", "2026-11-23", "2026-11-23.-1", "2026-11-23.x", "../2026.1"} {
+	for _, wrong := range []string{"", "x", "2026-11-23", "2026-11-23.-1", "2026-11-23.x", "../2026.1", "2026-11-23.1.2", "2026-11-23.1.2.-3", "2026-11-23.1.2.3.4"} {
 		if _, err := ParsePlace(wrong); err == nil {
 			t.Errorf("%q is a place", wrong)
 		}

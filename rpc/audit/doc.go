@@ -1,6 +1,7 @@
 // Package audit records who called which method, on which session, from where, and with what result.
 //
 // A [Log] appends a [Record] for each request to the file of its day, before the client gets the answer. [Export] reads the files.
+// In a cluster, package rpc/cluster/trail copies them to a stream with [Days] and [Chunk].
 //
 // Guarantees:
 //
@@ -10,5 +11,5 @@
 //   - Records that could not be written are counted, and the count is the next record that can be.
 //   - A loss of power can lose the records of the last seconds; the end of a process loses none.
 //
-// Inside the package, files depend in one direction: log, export, record.
+// Inside the package, files depend in one direction: log, export, chunk, record.
 package audit

@@ -6,23 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/thinkd/thinkd/session"
 )
-
-// ending is that of the names of files, which begin with a day.
-const ending = ".jsonl"
-
-// maxRecord bounds a line, in bytes. Names have at most 255 bytes, and ids are shorter.
-const maxRecord = 16 << 10
 
 // Query selects records. The zero Query selects all.
 type Query struct {
@@ -32,7 +24,11 @@ type Query struct {
 	Within       *string     // only requests of users of this tenant, whatever Tenant says; nil: of all, and of the operator
 }
 
-func (q Query) selects(r Record) bool {
+// On reports whether q wants records of a day.
+func (q Query) On(day session.Day) bool { return day >= q.From && (q.To == "" || day <= q.To) }
+
+// Selects reports whether q wants a record, whatever its day.
+func (q Query) Selects(r Record) bool {
 	if q.Within != nil && (r.User == "" || r.Tenant != *q.Within) {
 		return false
 	}
@@ -54,23 +50,40 @@ func Export(out io.Writer, dir string, q Query) (damaged int, err error) {
 type Place struct {
 	Day  session.Day
 	Byte int64 // of the file of that day
+
+	Seq uint64 // of the next message of a cluster's stream; 0: the first, or there is no cluster
+	Off int64  // of that message
 }
 
 // String is the place for [ParsePlace].
-func (p Place) String() string { return fmt.Sprintf("%s.%d", p.Day, p.Byte) }
+func (p Place) String() string {
+	if p.Seq == 0 {
+		return fmt.Sprintf("%s.%d", p.Day, p.Byte)
+	}
+	return fmt.Sprintf("%s.%d.%d.%d", p.Day, p.Byte, p.Seq, p.Off)
+}
 
 // ParsePlace reads what String wrote.
 func ParsePlace(text string) (p Place, err error) {
-	day, at, _ := strings.Cut(text, ".")
-	if _, err := time.Parse(time.DateOnly, day); err != nil {
+	parts := strings.Split(text, ".")
+	if len(parts) != 2 && len(parts) != 4 {
+		return Place{}, strconv.ErrSyntax
+	}
+	if _, err := time.Parse(time.DateOnly, parts[0]); err != nil {
 		return Place{}, err
 	}
-	p.Day = session.Day(day)
-	p.Byte, err = strconv.ParseInt(at, 10, 64)
-	if err == nil && p.Byte < 0 {
-		err = strconv.ErrRange
+	numbers := make([]int64, 3)
+	for i, part := range parts[1:] {
+		n, err := strconv.ParseInt(part, 10, 64)
+		if err == nil && n < 0 {
+			err = strconv.ErrRange
+		}
+		if err != nil {
+			return Place{}, err
+		}
+		numbers[i] = n
 	}
-	return p, err
+	return Place{session.Day(parts[0]), numbers[0], uint64(numbers[1]), numbers[2]}, nil
 }
 
 // Page is what a part of the files has.
@@ -96,26 +109,18 @@ func Read(dir string, q Query, after Place, limit int) (p Page, err error) {
 // scan calls take with the records that q selects after a place, and with their lines, until take returns false or so many bytes have
 // been read. next is where it stopped; nil: at the end.
 func scan(dir string, q Query, after Place, take func(Record, []byte) (bool, error), most ...int64) (next *Place, damaged int, err error) {
-	files, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
-	}
+	days, err := Days(dir)
 	if err != nil {
 		return nil, 0, err
 	}
-	var days []session.Day
-	for _, f := range files {
-		day := session.Day(strings.TrimSuffix(f.Name(), ending))
-		if _, wrong := time.Parse(time.DateOnly, string(day)); wrong == nil && string(day)+ending == f.Name() && day >= max(q.From, after.Day) && (q.To == "" || day <= q.To) {
-			days = append(days, day)
-		}
-	}
-	slices.Sort(days)
 	left := int64(math.MaxInt64)
 	for _, n := range most {
 		left = n
 	}
 	for _, day := range days {
+		if !q.On(day) || day < after.Day {
+			continue
+		}
 		var from int64
 		if day == after.Day {
 			from = after.Byte
@@ -127,7 +132,7 @@ func scan(dir string, q Query, after Place, take func(Record, []byte) (bool, err
 			return nil, damaged, err
 		}
 		if stopped {
-			return &Place{day, at}, damaged, nil
+			return &Place{Day: day, Byte: at}, damaged, nil
 		}
 	}
 	return nil, damaged, nil
@@ -163,7 +168,7 @@ func scanDay(path string, q Query, from, left int64, take func(Record, []byte) (
 			damaged++
 			continue
 		}
-		if !q.selects(r) {
+		if !q.Selects(r) {
 			continue
 		}
 		on, err := take(r, lines.Bytes())

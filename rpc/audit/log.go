@@ -35,12 +35,17 @@ type Log struct {
 	others  int       // that were not recorded
 
 	said string // the last error in log
+
+	wrote func() // after each record; nil: nobody waits for one
 }
 
 // Open makes the folder if it is not there. The caller closes the log. Errors of writes go to log.
 func Open(dir string, log *slog.Logger) (*Log, error) {
 	return &Log{dir: dir, log: log, now: time.Now}, durable.MakeDir(dir)
 }
+
+// Notify has f called after each record that was written. f must not block. Call Notify before other goroutines use the log.
+func (l *Log) Notify(f func()) { l.wrote = f }
 
 // Note records a request.
 func (l *Log) Note(e dispatch.Event) {
@@ -96,6 +101,9 @@ func (l *Log) Append(r Record) {
 		return
 	}
 	l.lost, l.said = 0, ""
+	if l.wrote != nil {
+		l.wrote()
+	}
 }
 
 func (l *Log) writeLocked(r Record) error {

@@ -13,6 +13,7 @@ type Record struct {
 	Tenant string `json:"tenant,omitempty"` // of the user
 	From   string `json:"from,omitempty"`   // an address, an account as "uid 1001", "socket", or "command"
 	Token  string `json:"token_id,omitempty"`
+	Node   string `json:"node,omitempty"` // that answered; only in answers of a cluster, and in no file
 
 	Method  string `json:"method"` // empty: none that there is
 	Session string `json:"session_id,omitempty"`

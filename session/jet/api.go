@@ -129,11 +129,12 @@ func (a api) call(ctx context.Context, try int, what string, ask, answer any) er
 
 // get is what a read asks for.
 type get struct {
-	Seq   uint64   `json:"seq,omitempty"`
-	Last  string   `json:"last_by_subj,omitempty"`
-	Next  string   `json:"next_by_subj,omitempty"`
-	Batch int      `json:"batch,omitempty"`
-	Multi []string `json:"multi_last,omitempty"`
+	Seq      uint64   `json:"seq,omitempty"`
+	Last     string   `json:"last_by_subj,omitempty"`
+	Next     string   `json:"next_by_subj,omitempty"`
+	Batch    int      `json:"batch,omitempty"`
+	MaxBytes int      `json:"max_bytes,omitempty"` // of a batch; it has at least one message
+	Multi    []string `json:"multi_last,omitempty"`
 }
 
 // ask makes one try to read a message at the leader. ok is false if there is none.
@@ -391,6 +392,7 @@ type stream struct {
 	AllowRollup bool          `json:"allow_rollup_hdrs"`
 	AllowTTL    bool          `json:"allow_msg_ttl"`
 	DenyDelete  bool          `json:"deny_delete"`
+	DenyPurge   bool          `json:"deny_purge"`
 	Consumers   int           `json:"max_consumers"`
 }
 

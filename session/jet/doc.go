@@ -9,6 +9,7 @@
 //	P_STATE     values, on disk: accounts of sessions, read marks, calls that no log has, budgets, ids of owners
 //	P_MADE      stamps of requests, on disk
 //	P_TABLE     rows that are no sessions: API tokens, shares, keys; see [Tables]
+//	P_AUDIT     records of requests, which are only ever appended; see [Audit]
 //	P_OPEN      marks of sessions with an open turn, on disk
 //	P_CKPT      growth of open blocks, in memory
 //
@@ -23,5 +24,5 @@
 // follows a claim is certain.
 //
 // Files depend in one direction: link, api, name, head, body, cache, chain, fought, copied, drive, then values, made, budgets, account, growth, open,
-// log, claim, ledger, sessions, delete, marks, tables. Package archive uses follow, stream and copies.
+// log, claim, ledger, sessions, delete, marks, tables, audit. Package archive uses follow, stream and copies.
 package jet

@@ -24,6 +24,7 @@ import (
 //	P.made.<tenant>.<user>                                      stamps, the newest MaxStamps
 //	P.people.<kind>.<hash>, P.all.<name>                        ids of people; values of the whole store
 //	P.table.<hash>                                              a row of a table
+//	P.audit.<day>.<directory>                                   records of requests
 var (
 	prefixForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`) })
 	personForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z2-7]{13}$`) })
@@ -74,6 +75,7 @@ func (n names) ckpt() string               { return n.prefix + "_CKPT" }
 func (n names) made() string               { return n.prefix + "_MADE" }
 func (n names) open() string               { return n.prefix + "_OPEN" }
 func (n names) tables() string             { return n.prefix + "_TABLE" }
+func (n names) audit() string              { return n.prefix + "_AUDIT" }
 
 // place is where a log is.
 type place struct {
@@ -113,7 +115,10 @@ func (n names) people(kind, hash string) string {
 func (n names) row(table, key string) string {
 	return fmt.Sprintf("%s.table.%s", n.prefix, hashed(table, key))
 }
-func (n names) rows() string           { return n.prefix + ".table.>" }
+func (n names) rows() string { return n.prefix + ".table.>" }
+func (n names) audited(day session.Day, dir string) string {
+	return fmt.Sprintf("%s.audit.%s.%s", n.prefix, day, dir)
+}
 func (n names) all(name string) string { return fmt.Sprintf("%s.all.%s", n.prefix, name) }
 
 // people knows the ids of owners. An id is given once and stays, also if all of the owner's data is deleted: other nodes may know it. The store

@@ -44,6 +44,7 @@ class AuditRecord:
     tenant: str | None = None
     from_: str | None = None
     token_id: str | None = None
+    node: str | None = None
     session_id: str | None = None
     new_session_id: str | None = None
     about: About | None = None

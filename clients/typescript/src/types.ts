@@ -37,6 +37,7 @@ export type AuditRecord = {
 	tenant?: string;
 	from?: string;
 	token_id?: string;
+	node?: string;
 	method: string;
 	session_id?: string;
 	new_session_id?: string;

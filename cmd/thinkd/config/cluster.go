@@ -25,6 +25,7 @@ type Cluster struct {
 	MaxBytes  int64 // of each stream for logs; 0: no limit
 	OpenBytes int64 // of the text of open blocks
 	DrainTime time.Duration
+	AuditAge  time.Duration // after which records of requests are removed; 0: they stay
 	Creds     string
 	CA        string
 	Cert, Key string
@@ -87,6 +88,11 @@ func (src *source) cluster(f *fileCluster) (_ *Cluster, err error) {
 	}
 	if err := src.duration("cluster.drain_time", f.DrainTime, &c.DrainTime); err != nil {
 		return nil, err
+	}
+	if f.AuditAge != "" {
+		if c.AuditAge, err = parseAge(f.AuditAge); err != nil {
+			return nil, src.errorf("cluster.audit_age", "%w", err)
+		}
 	}
 	if c.Link, err = src.clusterLink(f); err != nil {
 		return nil, err

@@ -57,6 +57,7 @@ func TestClusterErrors(t *testing.T) {
 		{servers + "max_bytes = -1", "cluster.max_bytes: must not be negative"},
 		{servers + "max_open_bytes = 1", "cluster.max_open_bytes: must be at least"},
 		{servers + "drain_time = 'soon'", "cluster.drain_time: "},
+		{servers + "audit_age = '90'", "cluster.audit_age: must be an age"},
 		{servers + "creds_file = 'nowhere'", "cluster.creds_file: "},
 		{servers + "ca_file = '" + noCert + "'", "cluster.ca_file: has no certificate in PEM"},
 		{servers + "client_cert_file = 'x'", "cluster.client_cert_file: client_cert_file and client_key_file go together"},

@@ -93,6 +93,7 @@ type fileCluster struct {
 	MaxBytes  int64    `toml:"max_bytes"`
 	OpenBytes int64    `toml:"max_open_bytes"`
 	DrainTime any      `toml:"drain_time"`
+	AuditAge  string   `toml:"audit_age"`
 	Creds     string   `toml:"creds_file"`
 	CA        string   `toml:"ca_file"`
 	Cert      string   `toml:"client_cert_file"`

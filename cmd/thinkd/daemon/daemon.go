@@ -21,7 +21,6 @@ import (
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/rpc/audit"
 	"github.com/thinkd/thinkd/rpc/auth"
 	"github.com/thinkd/thinkd/rpc/cluster/node"
 	"github.com/thinkd/thinkd/rpc/dispatch"
@@ -34,18 +33,18 @@ import (
 
 // daemon is all that runs: a store, the agents over it, and the server that clients talk to.
 type daemon struct {
-	log    *slog.Logger
-	store  session.Local
-	file   *bolt.Store // see kept
-	blobs  *blob.Dir   // nil: there is no data directory, or the logs have the media
-	node   *node.Node  // nil: the daemon has its sessions to itself
-	links  *nodeLinks  // nil: there are none
-	models *models
-	hosts  *toolHosts
-	agents *agent.Group
-	server *rpc.Server
-	audit  *audit.Log    // nil: requests are not recorded
-	shares *share.Shares // of sessions with other users; nil: there are none
+	log     *slog.Logger
+	store   session.Local
+	file    *bolt.Store // see kept
+	blobs   *blob.Dir   // nil: there is no data directory, or the logs have the media
+	node    *node.Node  // nil: the daemon has its sessions to itself
+	links   *nodeLinks  // nil: there are none
+	models  *models
+	hosts   *toolHosts
+	agents  *agent.Group
+	server  *rpc.Server
+	records records
+	shares  *share.Shares // of sessions with other users; nil: there are none
 
 	serve       config.Serve
 	auth        config.Auth
@@ -150,15 +149,11 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		meter = auth.NewRates(func(o session.Owner) int { return d.portion(c.Auth.QuotaOf(o).Requests) })
 	}
 	var auditor dispatch.Auditor
-	var audited func(audit.Query, audit.Place, int) (audit.Page, error)
 	if c.Auth.Users && kept.dir != "" {
-		if d.audit, err = audit.Open(AuditDir(kept.dir), log); err != nil {
+		if d.records, err = openRecords(ctx, AuditDir(kept.dir), d.node, log); err != nil {
 			return nil, errors.Join(err, d.close())
 		}
-		auditor = d.audit
-		audited = func(q audit.Query, after audit.Place, limit int) (audit.Page, error) {
-			return audit.Read(AuditDir(kept.dir), q, after, limit)
-		}
+		auditor = d.records.audit
 	}
 	var ownKeys func(session.Owner) []service.ProviderStatus
 	var setOwnKey func(session.Owner, service.KeyScope, string, provider.Secret) error
@@ -174,7 +169,7 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		router = d.links.route(d.node, d.agents, sessions, c.Limits.MessageBytes)
 	}
 	d.server = rpc.NewServer(rpc.Config{
-		Router: router, Meter: meter, Auditor: auditor, Audited: audited, Shares: d.shares,
+		Router: router, Meter: meter, Auditor: auditor, Audited: d.records.read, Shares: d.shares,
 		Config: service.Config{
 			Log: log, Sessions: sessions, Catalog: ac.Catalog, Settings: settings, Tools: d.hosts.tools(c), Egress: c.Egress,
 			Providers:    func() []service.ProviderStatus { return d.models.status(settings, session.Operator) },
@@ -215,10 +210,10 @@ func (d *daemon) portion(n int) int {
 
 // refused records the address of a client that is not let in; nil: nothing is recorded.
 func (d *daemon) refused() func(from string) {
-	if d.audit == nil {
+	if d.records.audit == nil {
 		return nil
 	}
-	return d.audit.Refused
+	return d.records.audit.Refused
 }
 
 // deleted is called after a session was deleted.
@@ -446,9 +441,7 @@ func (d *daemon) close() error {
 	if d.agents != nil {
 		errs = append(errs, d.agents.Close())
 	}
-	if d.audit != nil {
-		errs = append(errs, d.audit.Close())
-	}
+	errs = append(errs, d.records.close(d.log))
 	d.telemetry.Close()
 	return errors.Join(append(errs, d.hosts.close(), d.models.providers.Close(), d.store.Close())...)
 }

@@ -11,6 +11,6 @@
 // newer version asks for the place, or when the store is lost. At the end it accepts nobody, interrupts the turns, lets
 // clients read how they ended, and closes the store, in this order.
 //
-// Inside the package, files depend in one direction: environment, hide, logfile, memory, models, options, store, system, socket, toolhosts,
+// Inside the package, files depend in one direction: environment, hide, logfile, memory, models, options, store, audit, system, socket, toolhosts,
 // daemon, host, local, start, find, manage, serve.
 package daemon

@@ -34,9 +34,6 @@ const (
 	asidesName   = "asides.json" // of earlier builds; see importAsides
 )
 
-// AuditDir is the folder of the records of requests in a data directory.
-func AuditDir(dir string) string { return filepath.Join(dir, "audit") }
-
 // openSettings are the agents and the providers' defaults: the config's, and over them what clients have set, which is kept. An
 // error names the file.
 func openSettings(c config.Config, value durable.Value, log *slog.Logger) (*registry.Settings, error) {
@@ -244,7 +241,7 @@ func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err
 // clusterOf is a cluster as package node knows it, without links.
 func clusterOf(c config.Cluster, log *slog.Logger) node.Config {
 	return node.Config{Name: c.Name, Servers: c.Servers, Prefix: c.Prefix, Replicas: c.Replicas, MaxBytes: c.MaxBytes, OpenBytes: c.OpenBytes,
-		Creds: c.Creds, CA: c.CA, Cert: c.Cert, Key: c.Key, Log: log}
+		AuditAge: c.AuditAge, Creds: c.Creds, CA: c.CA, Cert: c.Cert, Key: c.Key, Log: log}
 }
 
 // Tables that all nodes of a cluster have.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"log/slog"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -13,13 +14,14 @@ import (
 
 // Config says how a node reaches the others.
 type Config struct {
-	Name      string   // of this node, for people
-	Servers   []string // the URL of each store server
-	Prefix    string   // of all streams and subjects
-	Replicas  int      // of each stream that is made
-	MaxBytes  int64    // of each stream for logs that is made; 0: no limit
-	OpenBytes int64    // of the text of open blocks, in the memory of each server
-	Link      string   // where other nodes connect to this one; empty: nowhere
+	Name      string        // of this node, for people
+	Servers   []string      // the URL of each store server
+	Prefix    string        // of all streams and subjects
+	Replicas  int           // of each stream that is made
+	MaxBytes  int64         // of each stream for logs that is made; 0: no limit
+	OpenBytes int64         // of the text of open blocks, in the memory of each server
+	AuditAge  time.Duration // of records of requests, in a stream that is made; 0: they stay
+	Link      string        // where other nodes connect to this one; empty: nowhere
 
 	Creds     string // a file with credentials of NATS; empty: none
 	CA        string // a file with certificates that sign those of the servers; empty: those of the system
@@ -52,6 +54,10 @@ func (c Config) dial() (conns jet.Conns, err error) {
 		conns = append(conns, conn)
 	}
 	return conns, nil
+}
+
+func (c Config) audit() jet.AuditOptions {
+	return jet.AuditOptions{Prefix: c.Prefix, Replicas: c.Replicas, MaxAge: c.AuditAge}
 }
 
 func hangUp(conns jet.Conns) {

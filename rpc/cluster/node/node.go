@@ -53,6 +53,7 @@ type Node struct {
 	lists  *lists.Lists // nil before Serve
 	disks  *disks
 	losses chan loss
+	audit  jet.AuditOptions
 
 	mu       sync.Mutex
 	agents   Agents // nil before Serve
@@ -66,7 +67,7 @@ const startTime = 30 * time.Second
 func Open(ctx context.Context, c Config) (n *Node, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("no contact with a majority of the %d store servers in %v", len(c.Servers), startTime))
 	defer cancel()
-	n = &Node{name: c.Name, link: c.Link, prefix: c.Prefix, number: newNumber(), losses: make(chan loss, maxLosses)}
+	n = &Node{name: c.Name, link: c.Link, prefix: c.Prefix, number: newNumber(), losses: make(chan loss, maxLosses), audit: c.audit()}
 	n.confirming = make(chan struct{}, maxConfirming)
 	n.log, n.open = c.Log, make(map[session.Ref]*log)
 	if n.conns, err = c.dial(); err != nil {
@@ -106,6 +107,16 @@ func (n *Node) join(ctx context.Context, c Config) (err error) {
 		return errors.Join(err, n.store.Close())
 	}
 	return nil
+}
+
+// Name is that of this node, for people.
+func (n *Node) Name() string { return n.name }
+
+// OpenAudit opens the records of requests of all nodes. They are of use until the store is closed.
+func (n *Node) OpenAudit(ctx context.Context) (*jet.Audit, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	return jet.OpenAudit(ctx, n.conns, n.audit)
 }
 
 // Table is one that all nodes of the cluster have.

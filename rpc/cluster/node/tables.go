@@ -28,6 +28,21 @@ func OpenTables(ctx context.Context, c Config) (t Tables, err error) {
 	return t, nil
 }
 
+// OpenAudit opens the records of requests of all nodes, for a process that is no node. The caller must call end.
+func OpenAudit(ctx context.Context, c Config) (a *jet.Audit, end func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the store servers do not answer in %v", startTime))
+	defer cancel()
+	conns, err := c.dial()
+	if err == nil {
+		a, err = jet.OpenAudit(ctx, conns, c.audit())
+	}
+	if err != nil {
+		hangUp(conns)
+		return nil, nil, fmt.Errorf("cluster: %w", err)
+	}
+	return a, func() { hangUp(conns) }, nil
+}
+
 // Table is one of them.
 func (t Tables) Table(name string) durable.Table { return t.all.Table(name) }
 

@@ -103,6 +103,14 @@ func (c *cluster) startBy(name string, open func(*exec.Cmd) *proof.House) *node 
 	return n
 }
 
+// again runs a node that has ended, with its data.
+func (n *node) again() *node {
+	n.c.t.Helper()
+	next := &node{House: proof.OpenCommand(n.c.t, proof.Command(n.c.t, n.c.env, n.Cmd.Args[1:]...)), c: n.c, name: n.name, config: n.config}
+	next.Ready()
+	return next
+}
+
 // manager is a service manager, which nodes that start from now on notify.
 func (c *cluster) manager() net.Conn {
 	c.t.Helper()
