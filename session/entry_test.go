@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/storetest"
 	"github.com/thinkd/thinkd/session/tool"
@@ -290,9 +291,9 @@ func TestDecodedEntriesAreCopies(t *testing.T) {
 }
 
 // Entries are read into memory that later ones use again, on several goroutines: those that were read before stay as they are.
-func TestDecodedEntriesStay(t *testing.T) {
+func TestDecodedEntriesStay(outer *testing.T) {
 	kinds := slices.Sorted(maps.Keys(samples()))
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(outer, func(t *rapid.T) {
 		var pages [3][][]byte
 		for i := range pages {
 			var list []session.Entry
@@ -309,7 +310,7 @@ func TestDecodedEntriesStay(t *testing.T) {
 		var failed [len(pages)]error
 		var readers sync.WaitGroup
 		for i, values := range pages {
-			readers.Go(func() { read[i], failed[i] = session.DecodeEntries(values) })
+			readers.Go(testgo.Guard(outer, func() { read[i], failed[i] = session.DecodeEntries(values) }))
 		}
 		readers.Wait()
 		for i, values := range pages {

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider/ownjson"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // own writes its JSON itself.
@@ -147,7 +148,7 @@ func TestUnmarshalSharesStrings(t *testing.T) {
 	}
 	var readers sync.WaitGroup
 	for range 4 {
-		readers.Go(func() {
+		readers.Go(testgo.Guard(t, func() {
 			var read [many]all
 			for n := range many {
 				if err := ownjson.Unmarshal(document(n), &read[n]); err != nil {
@@ -160,7 +161,7 @@ func TestUnmarshalSharesStrings(t *testing.T) {
 					t.Errorf("%d: %+v", n, got)
 				}
 			}
-		})
+		}))
 	}
 	readers.Wait()
 }

@@ -54,12 +54,12 @@ func TestConfirmInTurns(t *testing.T) {
 	}
 	var running sync.WaitGroup
 	for range all {
-		running.Go(func() { appends() })
+		running.Go(testgo.Guard(t, func() { appends() }))
 	}
 	for range maxConfirming {
 		<-begun
 	}
-	running.Go(func() { appends(session.Entry{Body: session.Setting{}}) })
+	running.Go(testgo.Guard(t, func() { appends(session.Entry{Body: session.Setting{}}) }))
 	<-begun // it has a place, or all others would have to end first
 	close(free)
 	running.Wait()

@@ -381,6 +381,36 @@ func TestAppendOnly(t *testing.T) {
 	}
 }
 
+// What is sent twice, or late, is stored once: a message has to come behind the last one of its file.
+func TestAppendBehindTheLast(t *testing.T) {
+	stream, err := jet.OpenAudit(t.Context(), jettest.Start(t, 1).Dial(), jet.AuditOptions{Prefix: "thinkd", Replicas: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := jet.AuditMessage{Day: "2026-11-29", Dir: jet.NewAuditDir(), To: 2, Lines: []byte("1\n")}
+	first, err := stream.Append(t.Context(), 0, m, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := m
+	next.From, next.To = 2, 4
+	last, err := stream.Append(t.Context(), 0, next, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, late := range []struct {
+		m     jet.AuditMessage
+		after uint64
+	}{{m, 0}, {next, first}, {next, last + 1}} {
+		if seq, err := stream.Append(t.Context(), 0, late.m, late.after); err == nil {
+			t.Errorf("bytes from %d are stored behind message %d as %d", late.m.From, late.after, seq)
+		}
+	}
+	if got, ok, err := stream.Last(t.Context(), m.Day, m.Dir); got.Seq != last || !ok || err != nil {
+		t.Errorf("the last message is %d, %v, want %d", got.Seq, err, last)
+	}
+}
+
 // Bytes that are no records are counted, in files and in the stream, and what is around them is read.
 func TestForeignBytes(t *testing.T) {
 	link := jettest.Start(t, 1).Dial()
