@@ -18,13 +18,15 @@ import (
 // Agent runs one session. Its methods are safe for concurrent use; each waits only for the agent's goroutine and at
 // most one commit of the store. After the agent has ended they return ErrClosed.
 type Agent struct {
-	id    session.ID
-	inbox chan func(*state)
-	done  chan struct{} // closed when the goroutine has ended
-	stop  context.CancelCauseFunc
-	live  *atomic.Value // Live
-	busy  *atomic.Bool  // a turn runs
-	size  *atomic.Int64 // bytes that the session holds, at the last look
+	id      session.ID
+	inbox   chan request
+	cancels chan *cancel  // read while the agent waits for its store
+	done    chan struct{} // closed when the goroutine has ended
+	stop    context.CancelCauseFunc
+	live    *atomic.Value // Live
+	busy    *atomic.Bool  // a turn runs
+	size    *atomic.Int64 // bytes that the session holds, at the last look
+	departs *atomic.Bool  // see state
 
 	handed  bool // set before done is closed: the log was handed over, which had this
 	epoch   uint64
@@ -45,37 +47,52 @@ func (a *Agent) Done() <-chan struct{} { return a.done }
 // ask runs f on the agent's goroutine and waits for its answer. If ctx ends first, f may still run. A panic in f is an
 // internal error, never ErrClosed: what f did before may be on disk, so it must not be run again.
 func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1) // one answer, also when nobody waits for it any more
-	run := func(s *state) {
-		defer func() {
-			if p := recover(); p != nil {
-				answers <- answer{err: s.panicked(p)}
-			}
-		}()
-		if err := s.confirm(); err != nil {
-			answers <- answer{err: err}
-			return
-		}
-		value, err := f(s)
-		s.noteStatus() // before anybody can ask for it
-		answers <- answer{value, err}
-	}
+	q := newInquiry(f)
 	var zero T
 	select {
-	case a.inbox <- run:
+	case a.inbox <- q:
+		return q.answer(ctx)
 	case <-a.done:
 		return zero, feed.ErrClosed
 	case <-ctx.Done():
 		return zero, context.Cause(ctx)
 	}
+}
+
+// inquiry is the request for what f returns.
+type inquiry[T any] struct {
+	f       func(*state) (T, error)
+	answers chan response[T] // one answer, also when nobody waits for it any more
+}
+
+type response[T any] struct {
+	value T
+	err   error
+}
+
+func newInquiry[T any](f func(*state) (T, error)) *inquiry[T] {
+	return &inquiry[T]{f: f, answers: make(chan response[T], 1)}
+}
+
+func (q *inquiry[T]) do(s *state) {
+	defer func() {
+		if p := recover(); p != nil {
+			q.refuse(s.panicked(p))
+		}
+	}()
+	value, err := q.f(s)
+	s.noteStatus() // before anybody can ask for it
+	q.answers <- response[T]{value, err}
+}
+
+func (q *inquiry[T]) refuse(err error) { q.answers <- response[T]{err: err} }
+
+func (q *inquiry[T]) answer(ctx context.Context) (T, error) {
 	select {
-	case r := <-answers:
+	case r := <-q.answers:
 		return r.value, r.err
 	case <-ctx.Done():
+		var zero T
 		return zero, context.Cause(ctx)
 	}
 }

@@ -135,12 +135,21 @@ func (s *state) prepare(turn session.TurnID, c choice) *session.Reserved {
 	}
 	s.leaveGate()
 	s.ready = p
-	pass, err := s.cfg.gate.Enter(s.ctx, call)
+	pass, err := s.enter(call)
 	if err != nil {
 		return nil // the turn is parked when the call is to be made
 	}
 	p.pass = pass
 	return &pass.Reserved
+}
+
+// enter reserves at the gate, which may wait for the store of a cluster.
+func (s *state) enter(call gate.Call) (pass *gate.Pass, err error) {
+	err = s.await(s.ctx, func(ctx context.Context) (err error) {
+		pass, err = s.cfg.gate.Enter(ctx, call)
+		return err
+	})
+	return pass, err
 }
 
 // passing is the next call of a turn at the gate.
@@ -182,7 +191,7 @@ func (s *state) enterGate(req *provider.Request) bool {
 		s.overQuota(err)
 		return false
 	}
-	pass, err := s.cfg.gate.Enter(s.ctx, call)
+	pass, err := s.enter(call)
 	if full, ok := s.cfg.full(err); ok {
 		if full.Busy && s.waitsForOthers() {
 			return false
@@ -299,7 +308,11 @@ func (s *state) covered() bool {
 	if used.Cost = r.priced().Price.Cost(used, now); r.pass.Covers(used) {
 		return true
 	}
-	more, err := r.pass.Extend(s.ctx, probably(r.priced(), r.estimate, now))
+	var more bool
+	err := s.await(s.ctx, func(ctx context.Context) (err error) {
+		more, err = r.pass.Extend(ctx, probably(r.priced(), r.estimate, now))
+		return err
+	})
 	if full, ok := s.cfg.full(err); ok {
 		s.tell(r.ID, warn(noticeBudgetReached, full.UsedUp()))
 		s.overLimit(string(full.Limit))

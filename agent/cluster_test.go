@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -16,6 +18,7 @@ import (
 type blocks struct {
 	mu          sync.Mutex
 	mine, other session.Block
+	slow        chan struct{} // changes wait until it is closed; nil: they do not
 }
 
 func (*blocks) Nodes() int                  { return 2 }
@@ -23,8 +26,11 @@ func (*blocks) Unbroken(time.Duration) bool { return true }
 
 func (b *blocks) ChangeBlock(_ context.Context, pot *session.Owner, change func([]session.Block) (session.Block, error)) (time.Duration, error) {
 	b.mu.Lock()
-	other := b.other
+	other, slow := b.other, b.slow
 	b.mu.Unlock()
+	if slow != nil {
+		<-slow
+	}
 	mine, err := change([]session.Block{other})
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,5 +77,38 @@ func TestBlockOfNode(t *testing.T) {
 		time.Sleep(time.Minute)
 		check(t, "what is reserved after a side question", all.reserved(), provider.Money(0))
 		check(t, "what is spent", b.budget().Used, provider.MoneyOf(0.2))
+	})
+}
+
+// A cancel that arrives while a longer answer waits for a larger block ends the model call at once.
+func TestCancelDuringReservation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stopped := make(chan struct{})
+		b, _ := newShared(t, until(stopped, concat([]any{time.Second}, say(strings.Repeat("word", 3*allowance)))...))
+		defer b.close()
+		b.group.Close()
+		all := new(blocks)
+		b.cfg.Catalog, b.cfg.Cluster, b.cfg.Limits.Spending = shop(t), all, limitOf(session.LimitDay, 1)
+		b.start()
+		id := b.session("shop/large", "")
+		r := b.prompted(id, text("x"))
+		slow := make(chan struct{})
+		all.mu.Lock()
+		all.slow = slow
+		all.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		a := b.agent(id)
+		acknowledged := testgo.Go(t, func() {
+			if ended, err := a.Cancel(t.Context(), r.Turn); err != nil || !ended {
+				t.Errorf("cancel: %v, %v", ended, err)
+			}
+		})
+		synctest.Wait()
+		if !closed(stopped) {
+			t.Error("the model call goes on")
+		}
+		close(slow)
+		<-acknowledged
+		check(t, "the turn", b.outcome(id, r.Turn).End.StopReason, session.StopCancelled)
 	})
 }

@@ -189,7 +189,9 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 	ctx, stop := context.WithCancelCause(s.ctx)
 	summing := &compacting{pass: pass, hold: hold, Call: summary.Call{Model: c.model, Stream: pass.Stream, Decision: c.decision, Passage: p, Keep: set.KeepAlive, Served: s.summariser(c.model), Now: s.cfg.Now},
 		id: id, turn: turn, begun: s.cfg.Now(), said: make(chan *summary.Result, 1), stop: stop, over: over}
-	s.uses(c)
+	if s.uses(c); s.halted() {
+		stop(errNoSummary) // before it begins
+	}
 	s.compacting = summing
 	s.busy.Store(true)
 	limits := s.cfg.patient(c.model.Provider)
@@ -227,7 +229,7 @@ func (s *state) summaryModel() provider.Model {
 func (s *state) enterForSummary(turn session.TurnID, c choice, p transcript.Passage) (pass *gate.Pass, hold string, err error) {
 	s.leaveGate() // the next call of the turn is another one after the summary
 	most := s.cfg.atMost(&provider.Request{Model: c.model, Decision: c.decision}, summary.Sent(p))
-	pass, err = s.cfg.gate.Enter(s.ctx, gate.Call{Owner: s.ref.Owner, Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: c.payer,
+	pass, err = s.enter(gate.Call{Owner: s.ref.Owner, Provider: c.provider, Model: c.ref(), Level: c.decision.Effective, Payer: c.payer,
 		Purpose: session.ForSummary, Sum: s.sum, Usage: probably(c.model, summary.Sent(p), s.cfg.Now()), Most: most})
 	if full, ok := s.cfg.full(err); ok {
 		return nil, "", &provider.Error{API: c.model.API, Provider: c.model.Provider, Kind: provider.KindQuota, Hint: provider.HintFinal,
@@ -241,7 +243,7 @@ func (s *state) enterForSummary(turn session.TurnID, c choice, p transcript.Pass
 		err = s.record(fact{turn, pass.Reserved, nil})
 	} else {
 		hold = session.NewConfirmID()
-		err = s.cfg.Store.Ledger().Hold(s.ctx, s.ref, hold, pass.Reserved)
+		err = s.await(s.ctx, func(ctx context.Context) error { return s.cfg.Store.Ledger().Hold(ctx, s.ref, hold, pass.Reserved) })
 	}
 	if err != nil {
 		pass.Leave()

@@ -3,7 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
-	"time"
+	"slices"
 
 	"github.com/thinkd/thinkd/session"
 )
@@ -17,12 +17,6 @@ import (
 //
 // On one machine a log does not move, and nothing here does anything.
 
-// standing is how often a session that stands still looks whether it may go on. One that does not looks as often, if it could be claimed.
-const (
-	standing = time.Second
-	looks    = 5 * time.Second
-)
-
 // standsStill reports whether another node may have claimed the session.
 func (s *state) standsStill() bool { return s.moves != nil && !s.moves.Current() }
 
@@ -31,7 +25,7 @@ func (s *state) confirm() error {
 	if !s.standsStill() {
 		return nil
 	}
-	if _, err := s.owned.Append(s.ctx); err != nil {
+	if err := s.commit(s.ctx); err != nil {
 		if !errors.Is(err, session.ErrCutOff) {
 			s.storeFailed(err)
 		}
@@ -39,6 +33,9 @@ func (s *state) confirm() error {
 	}
 	pending := s.pending
 	s.pending = nil
+	if s.halted() { // what waits is of the turn, or of the summary, that the cancel is about to end
+		return s.ended
+	}
 	for _, f := range pending {
 		s.guard(f)
 	}
@@ -55,13 +52,19 @@ func (s *state) act(f func()) {
 }
 
 // mayBegin reports whether a model call or a tool may start whose entry is stored. The acknowledgement may have come late, and another node may have
-// closed the turn by now. Then an append without entries decides. If that is late too, the session stands still, and again runs after it.
+// closed the turn by now. Then an append without entries decides. If that is late too, the session stands still, and again runs after it. Nothing
+// starts in a turn that is about to be cancelled.
 func (s *state) mayBegin(again func()) bool {
+	if s.halted() {
+		return false
+	}
 	if s.moves == nil || s.moves.Recent() {
 		return true
 	}
-	_, err := s.owned.Append(context.WithoutCancel(s.ctx))
+	err := s.commit(context.WithoutCancel(s.ctx))
 	switch {
+	case err == nil && s.halted():
+		return false
 	case err == nil && s.moves.Recent():
 		return true
 	case err != nil && !errors.Is(err, session.ErrCutOff):
@@ -71,4 +74,24 @@ func (s *state) mayBegin(again func()) bool {
 	s.moves.Doubt()
 	s.pending = append(s.pending, again)
 	return false
+}
+
+// endCancelled answers the cancels that were heard. If the node is cut off, those that have stopped something wait for the contact, or for the end of
+// the agent (Group.Abandon).
+func (s *state) endCancelled() {
+	for len(s.cancelled) > 0 && s.ended == nil {
+		if err := s.confirm(); err != nil {
+			s.cancelled = slices.DeleteFunc(s.cancelled, func(c *cancel) bool {
+				if c.ends(s) && (c.halts || s.works() || s.compacting != nil) { // what it is about does not go on, so it counts
+					return false
+				}
+				c.refuse(err)
+				return true
+			})
+			return
+		}
+		c := s.cancelled[0]
+		s.cancelled = slices.Delete(s.cancelled, 0, 1)
+		c.do(s)
+	}
 }

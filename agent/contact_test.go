@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -25,6 +26,38 @@ type shared struct {
 	held    bool
 	empties int // appends without entries
 	handed  int
+	taken   bool                    // another node has the session
+	slow    chan struct{}           // appends wait for its end; nil: they do not
+	at      func(session.Body) bool // only those of such an entry; nil: all
+}
+
+// waits has the appends that begin from now on wait for the end of the channel.
+func (s *shared) waits() chan struct{} {
+	slow := make(chan struct{})
+	s.set(func(s *shared) { s.slow = slow })
+	return slow
+}
+
+// waitsAt is waits for appends with such an entry.
+func (s *shared) waitsAt(at func(session.Body) bool) chan struct{} {
+	s.set(func(s *shared) { s.at = at })
+	return s.waits()
+}
+
+// settle is where an append waits.
+func (s *shared) settle(ctx context.Context, entries []session.Entry) error {
+	s.mu.Lock()
+	slow, at := s.slow, s.at
+	s.mu.Unlock()
+	if slow == nil || at != nil && !slices.ContainsFunc(entries, func(e session.Entry) bool { return at(e.Body) }) {
+		return nil
+	}
+	select {
+	case <-slow:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (s *shared) For(owner session.Owner) session.Sessions {
@@ -37,6 +70,15 @@ type sharedSessions struct {
 }
 
 func (s sharedSessions) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	s.of.mu.Lock()
+	cut, taken := s.of.cut, s.of.taken
+	s.of.mu.Unlock()
+	switch {
+	case cut:
+		return nil, session.ErrCutOff
+	case taken:
+		return nil, new(session.ElsewhereError)
+	}
 	log, err := s.Sessions.Claim(ctx, id)
 	if err != nil {
 		return nil, err
@@ -50,6 +92,9 @@ type sharedLog struct {
 }
 
 func (l *sharedLog) Append(ctx context.Context, entries ...session.Entry) (uint64, error) {
+	if err := l.of.settle(ctx, entries); err != nil {
+		return 0, err
+	}
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()
 	if l.of.cut {
@@ -76,6 +121,12 @@ func (l *sharedLog) Current() bool {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()
 	return !l.of.cut && !l.of.doubt
+}
+
+func (l *sharedLog) InContact() bool {
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	return !l.of.cut
 }
 
 // Recent takes one of the late acknowledgements.

@@ -23,7 +23,7 @@
 // A turn is parked between two steps: after a failed call (retry), for a person's answer (tools) or until a time (prompt). It is then
 // in the log, in park's yard and, while its session is loaded, in state.run, without a call. The group wakes it.
 //
-// Inside the package, files depend in one direction: config, decide, reply, notice, turn, state, confirm, agent, end, call,
+// Inside the package, files depend in one direction: config, decide, reply, notice, turn, state, await, record, contact, confirm, agent, end, call,
 // compact, retry, prompt, tools, snapshot, aside, stream, loop, group.
 //
 // Guarantees:
@@ -35,6 +35,7 @@
 //   - only the holder of a log writes to it: an agent claims the log of its session when it starts, and releases it when it ends;
 //   - every start of a turn, message or block has exactly one end. If the daemon or its store fails in between, the log has the end
 //     before the session is read again;
+//   - a cancel ends the model call and the tools of its turn at once, also while a store that several processes share does not answer;
 //   - a client that returns during a turn gets exactly what it missed, within the bounds of [Agent.AttachAfter]. Otherwise it starts
 //     from the current state;
 //   - a tool call runs at most once, even over crashes. It has exactly one result, which goes to the model directly after the message

@@ -156,10 +156,9 @@ func (g *Group) Drain(ctx context.Context, moved func(ref session.Ref, epoch uin
 
 // leave has the session leave after its turn, and reports whether it has left.
 func (a *Agent) leave(ctx context.Context) bool {
-	_, _ = ask(ctx, a, func(s *state) (struct{}, error) { // an agent that has ended is what is wanted
-		s.departs = true
-		return struct{}{}, nil
-	})
+	a.departs.Store(true)
+	// The agent looks after each request, also after one that it refuses. One that has ended is what is wanted.
+	_, _ = ask(ctx, a, func(*state) (struct{}, error) { return struct{}{}, nil })
 	select {
 	case <-a.done:
 		return true

@@ -27,7 +27,8 @@ func start(ctx context.Context, ref session.Ref, cfg Config, used uint64, users 
 	if used > 0 {
 		s.feed = feed.New(ref.ID, max(s.feed.Seq(), session.NextBase(used)))
 	}
-	a := &Agent{id: ref.ID, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, live: &s.live, busy: &s.busy, size: &s.size}
+	s.inbox, s.cancels = make(chan request), make(chan *cancel)
+	a := &Agent{id: ref.ID, inbox: s.inbox, cancels: s.cancels, done: make(chan struct{}), stop: stop, live: &s.live, busy: &s.busy, size: &s.size, departs: &s.departs}
 	go func() { // ends after stop, or when s.ended is set; Close waits on done, and that of a group for all of it
 		a.loop(ctx, s)
 		after()
@@ -56,7 +57,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	defer tick.Stop()
 	always := make(chan struct{})
 	close(always)
-	for s.ended == nil {
+	for ; s.ended == nil; s.guard(s.endCancelled) {
 		s.noteStatus()
 		s.viewers.Store(int32(s.feed.Subscribers()))
 		if s.run == nil || s.parked() {
@@ -75,8 +76,8 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 			continue
 		}
 		select {
-		case f := <-a.inbox:
-			s.guard(func() { f(s) })
+		case r := <-a.inbox:
+			s.serve(r)
 		case <-s.stepped():
 			s.act(s.step)
 		case sum := <-s.summed():
@@ -96,6 +97,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 		}
 		if !s.standsStill() {
 			s.guard(s.keepNumber)
+			s.guard(s.endCancelled)
 			s.guard(s.startNext)
 			s.guard(a.moveOn(ctx, s))
 		}
@@ -109,8 +111,8 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 // stand is one round of the loop while the session stands still.
 func (a *Agent) stand(ctx context.Context, s *state, tick *time.Ticker) {
 	select {
-	case f := <-a.inbox:
-		s.guard(func() { f(s) })
+	case r := <-a.inbox:
+		s.serve(r)
 	case <-tick.C:
 		s.guard(func() {
 			if err := s.confirm(); err != nil {
@@ -122,14 +124,32 @@ func (a *Agent) stand(ctx context.Context, s *state, tick *time.Ticker) {
 	}
 }
 
+// serve answers a request. A cancel is answered by endCancelled, which follows.
+func (s *state) serve(r request) {
+	if c, ok := r.(*cancel); ok {
+		s.halt(c)
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil { // of confirm
+			r.refuse(s.panicked(p))
+		}
+	}()
+	if err := s.confirm(); err != nil {
+		r.refuse(err)
+		return
+	}
+	r.do(s)
+}
+
 // moveOn ends the agent of a session that leaves, as soon as nothing runs in it.
 func (a *Agent) moveOn(ctx context.Context, s *state) func() {
 	return func() {
-		if !s.departs || s.ended != nil || s.works() || s.compacting != nil || s.asides.Running() > 0 {
+		if !s.departs.Load() || s.ended != nil || s.works() || s.compacting != nil || s.asides.Running() > 0 {
 			return
 		}
 		if s.moves != nil && s.queue.Len() > 0 && !s.queue.Held {
-			if err := s.moves.HandOver(context.WithoutCancel(ctx)); err != nil {
+			if err := s.await(context.WithoutCancel(ctx), s.moves.HandOver); err != nil {
 				s.storeFailed(err)
 				return
 			}
@@ -244,6 +264,9 @@ func (s *state) closeAll() {
 	s.guard(s.noteStatus)
 	s.queue.Close()
 	s.holds(0)
+	for _, c := range s.cancelled { // the turn ends without them, or has ended
+		c.refuse(feed.ErrClosed)
+	}
 	s.stopCall(feed.ErrClosed, callEnd{fault: string(session.StopInterrupted)})
 	s.dropRound(feed.ErrClosed)
 	s.dropCompaction(feed.ErrClosed)

@@ -555,18 +555,32 @@ func (s *state) returned() {
 // Cancel ends a turn. An empty id means the running turn, or, between turns, the compaction that [Agent.Compact] started. The id of a
 // queued turn takes its prompt out of the queue. Cancel reports whether there was something to end. The finished blocks of the turn
 // stay in the log, and its end is on disk on return. Errors: ErrNoTurn for an id that the session never had, and those of the store.
+//
+// The model call and the tools of the turn stop at once, also while the agent waits for its store.
 func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
-	return ask(ctx, a, func(s *state) (bool, error) {
-		if id == "" || s.run != nil && s.run.ID == id {
-			if s.run == nil {
-				compacts := s.compacting != nil
-				return compacts, s.stopCompaction()
-			}
-			s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
-			return s.ended == nil, s.ended
+	q := newInquiry(func(s *state) (bool, error) { return s.cancel(id) })
+	c := &cancel{request: q, turn: id}
+	select {
+	case a.inbox <- c: // in its place among the other requests
+	case a.cancels <- c: // the agent waits for its store
+	case <-a.done:
+		return false, feed.ErrClosed
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+	return q.answer(ctx)
+}
+
+func (s *state) cancel(id session.TurnID) (bool, error) {
+	if id == "" || s.run != nil && s.run.ID == id {
+		if s.run == nil {
+			compacts := s.compacting != nil
+			return compacts, s.stopCompaction()
 		}
-		return s.dequeue(id)
-	})
+		s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
+		return s.ended == nil, s.ended
+	}
+	return s.dequeue(id)
 }
 
 // Edit is a change of a prompt that waits. What is zero stays as it is.

@@ -38,18 +38,24 @@ const (
 	oneReservation = longest * tokenPrice
 )
 
-// spendBench is a bench with limits for all sessions. A call of shop/large reserves oneReservation.
-func spendBench(t *testing.T, l gate.Limits) *bench {
+// shop is a catalog with the model shop/large. A call of it reserves oneReservation.
+func shop(t *testing.T) *registry.Catalog {
 	t.Helper()
-	b := newBench(t)
 	catalog, err := registry.New([]registry.Provider{{ID: "shop", API: "chat", Rows: []registry.Row{
 		{ID: "large", Control: provider.ControlNone, Window: 10_000_000, MaxOutput: longest, Price: &provider.Price{Rates: provider.Rates{Output: tokenPrice * 1e6}}},
 	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return catalog
+}
+
+// spendBench is a bench with a shop and limits for all sessions.
+func spendBench(t *testing.T, l gate.Limits) *bench {
+	t.Helper()
+	b := newBench(t)
 	b.group.Close()
-	b.cfg.Catalog, b.cfg.Limits.Spending = catalog, l
+	b.cfg.Catalog, b.cfg.Limits.Spending = shop(t), l
 	b.start()
 	return b
 }

@@ -60,16 +60,22 @@ func calls(prefix string, inputs ...string) script {
 func toolBench(t *testing.T, h *host, scripts ...script) (*bench, session.ID) {
 	t.Helper()
 	b := newBench(t, scripts...)
+	return b, b.tools(h)
+}
+
+// tools starts the agents anew with a host, and makes a session with one tool that it runs.
+func (b *bench) tools(h *host) session.ID {
+	b.Helper()
 	b.cfg.Hosts = func(session.Owner, session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.group.Close()
 	b.start()
-	s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}},
+	s, err := b.group.For(session.Operator).Create(b.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}},
 		Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{"type":"object","properties":{"at":{"type":"string"}}}`)},
 			Host: tool.MCP, Source: "files", Effect: tool.Read}}})
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
-	return b, s.ID
+	return s.ID
 }
 
 // results is what the last request has of the calls before it, a line for each.

@@ -46,6 +46,9 @@ type Movable interface {
 	// HandOver is Release after a planned move: the next holder runs the queue. It is durable on return.
 	HandOver(ctx context.Context) error
 
+	// InContact reports whether the store can be reached. While it cannot, an Append with entries waits, and one without fails with ErrCutOff.
+	InContact() bool
+
 	// Current reports whether nobody else can have claimed the log. If it is not, an Append without entries makes it so, or fails. An Append
 	// that returns no error has made it so.
 	Current() bool

@@ -240,6 +240,9 @@ func (l *log) note(entries []session.Entry) {
 // idle reports whether nothing in the session must be looked after. The caller has the lock.
 func (l *log) idle() bool { return l.turn == "" && len(l.queued) == 0 }
 
+// InContact implements session.Movable.
+func (l *log) InContact() bool { return l.logs.beats.InContact() }
+
 // Current implements session.Movable.
 func (l *log) Current() bool { return l.logs.beats.Unbroken(time.Duration(l.confirmed.Load())) }
 
