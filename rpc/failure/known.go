@@ -155,7 +155,7 @@ var sentinels = []struct {
 	{session.ErrCursor, &conn.Error{Code: conn.CodeInvalidParams, Message: "cursor: must be one that an earlier result returned",
 		Data: map[string]any{"field": "cursor"}}},
 	{session.ErrLost, &conn.Error{Code: conn.CodeClosing, Kind: "store_lost",
-		Message: session.ErrLost.Error() + "; whoever runs the servers can restore it from the second copy"}},
+		Message: session.ErrLost.Error() + "; the operator can restore it from the second copy"}},
 	{session.ErrNoAnswer, &conn.Error{Code: conn.CodeClosing, Kind: "cut_off", Message: session.ErrNoAnswer.Error(),
 		Data: map[string]any{"retry_after_ms": againSoon.Milliseconds()}}},
 	{session.ErrReadOnly, &conn.Error{Code: conn.CodeClosing, Kind: "store_readonly",

@@ -31,7 +31,7 @@ func TestKnownErrors(t *testing.T) {
 		{"closed", session.ErrClosed, `{"code":1006,"message":"the daemon is shutting down","data":{"kind":"closing"}}`},
 		{"replaced", session.ErrReplaced, `{"code":1006,"message":"the store was removed or replaced; the daemon is shutting down","data":{"kind":"closing"}}`},
 		{"unsynced", &session.UnsyncedError{Server: "s1"}, `{"code":1006,"message":"no session can be created: the store server s1 acknowledges messages before they are on disk; its config needs \"sync_interval: always\"","data":{"kind":"unsynced","server":"s1","setting":"sync_interval"}}`},
-		{"lost", fmt.Errorf("s: %w: %w", session.ErrLost, session.ErrReadOnly), `{"code":1006,"message":"the store has lost messages of this session that it had acknowledged; whoever runs the servers can restore it from the second copy","data":{"kind":"store_lost"}}`},
+		{"lost", fmt.Errorf("s: %w: %w", session.ErrLost, session.ErrReadOnly), `{"code":1006,"message":"the store has lost messages of this session that it had acknowledged; the operator can restore it from the second copy","data":{"kind":"store_lost"}}`},
 		{"no answer", fmt.Errorf("s: %w: %w", session.ErrReadOnly, session.ErrNoAnswer), `{"code":1006,"message":"the store servers do not answer","data":{"kind":"cut_off","retry_after_ms":1000}}`},
 		{"read-only", session.ErrReadOnly, `{"code":1006,"message":"nothing can be stored: the disk is full or failing","data":{"kind":"store_readonly"}}`},
 		{"elsewhere", &session.ElsewhereError{Node: "b"}, `{"code":1006,"message":"the node b serves the session","data":{"kind":"elsewhere","node":"b","retry_after_ms":1000}}`},

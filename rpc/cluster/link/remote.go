@@ -450,7 +450,7 @@ func (m *remote) settle(cause error, drop func()) {
 const unfollowed = "\n\n[The node of the cluster that served this session has ended, or cannot be reached. What happens in the session is not shown here until you " +
 	"send a prompt or open the session again.]\n\n"
 
-// tellEditor says in each session that the editor follows that it hears no more of it. Where a prompt waited, the error of the prompt has said so.
+// tellEditor says in each session that the editor follows that it gets no further updates. Where a prompt waited, the error of the prompt has said so.
 func (m *remote) tellEditor(calls map[uint64]pending, follows map[session.ID]uint64) {
 	for _, p := range calls {
 		if p.call.Method() == "session/prompt" {
