@@ -21,7 +21,7 @@ import (
 // All else stays where it is: other requests in inbox, and what the model says in the steps of its call, which are bounded and slow the stream down.
 // What await does calls neither record nor a method of the view, so the order of entries and the numbers of updates are those of the steps.
 //
-// After a step, endCancelled ends the turn of each cancel that was heard. Until then nothing begins in that turn (halted). If the agent ends instead, its
+// After a step, endCancelled ends the turn of each cancel that arrived. Until then nothing begins in that turn (halted). If the agent ends instead, its
 // store has failed or another node has the session, and the caller asks again.
 //
 // On one machine appends do not wait, and nothing here does anything.
@@ -95,7 +95,7 @@ func (s *state) await(ctx context.Context, write func(context.Context) error) er
 	}
 }
 
-// halt hears a cancel: it stops what the cancel is about to end. A parked turn has nothing to stop, and its cancel may still be refused.
+// halt stops what a cancel is about to end. A parked turn has nothing to stop, and its cancel may still be refused.
 func (s *state) halt(c *cancel) {
 	s.cancelled = append(s.cancelled, c)
 	if c.halts = c.ends(s) && (s.works() || s.compacting != nil); !c.halts {

@@ -39,6 +39,21 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
+// cancelNow cancels a turn, checks that its model call stops at once, and returns a channel that is closed when the cancel is acknowledged.
+func cancelNow(t *testing.T, a *Agent, turn session.TurnID, stopped <-chan struct{}) (acknowledged <-chan struct{}) {
+	t.Helper()
+	acknowledged = testgo.Go(t, func() {
+		if ended, err := a.Cancel(t.Context(), turn); err != nil || !ended {
+			t.Errorf("cancel: %v, %v", ended, err)
+		}
+	})
+	synctest.Wait()
+	if !closed(stopped) {
+		t.Error("the model call goes on")
+	}
+	return acknowledged
+}
+
 // A cancel that arrives while an append waits for the store ends the model call at once. It is acknowledged when the end of the turn is stored.
 func TestCancelDuringAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -51,33 +66,19 @@ func TestCancelDuringAppend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := a.Prompt(t.Context(), text("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := b.prompted(id, text("x"))
 		slow := s.waits()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		check(t, "updates", methods(sub), []string{"prompt started", "turn_start", "message_start", "thinking_start", "thinking_delta Think."})
-		acknowledged := testgo.Go(t, func() {
-			if ended, err := a.Cancel(t.Context(), r.Turn); err != nil || !ended {
-				t.Errorf("cancel: %v, %v", ended, err)
-			}
-		})
-		synctest.Wait()
-		if !closed(stopped) {
-			t.Error("the model call goes on")
-		}
+		acknowledged := cancelNow(t, a, r.Turn, stopped)
 		if closed(acknowledged) {
 			t.Error("the cancel is acknowledged, and the end of the turn is not stored")
 		}
 		check(t, "updates while the append waits", methods(sub), []string(nil))
 		close(slow)
 		<-acknowledged
-		e, err := a.Wait(t.Context(), r.Turn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := b.outcome(id, r.Turn)
 		check(t, "the end of the turn", e.End.StopReason, session.StopCancelled)
 		check(t, "updates after it", methods(sub), []string{"thinking_end Think. signed=true", "message_end cancelled", "usage", "session_update", "turn_end cancelled"})
 		check(t, "calls", len(b.fake.requests), 1)
@@ -233,10 +234,7 @@ func TestGrowthDuringAppend(t *testing.T) {
 		defer b.close()
 		id := b.session("sim/claude", provider.High)
 		a := b.agent(id)
-		r, err := a.Prompt(t.Context(), text("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := b.prompted(id, text("x"))
 		sub, err := a.Subscribe(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -349,21 +347,14 @@ func TestCancelBeforeTool(t *testing.T) {
 		})
 		defer b.close()
 		id := b.tools(h)
-		a := b.agent(id)
-		r, err := a.Prompt(t.Context(), text("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := b.prompted(id, text("x"))
 		synctest.Wait()
 		slow := s.waitsAt(func(e session.Body) bool { _, ok := e.(session.ToolStart); return ok })
 		time.Sleep(2 * time.Second)
 		cancelled := b.begin(id, map[string]func(*Agent) error{"cancel": func(a *Agent) error { _, err := a.Cancel(t.Context(), r.Turn); return err }})
 		cancelled.pending(t, "while the append waits")
 		close(slow)
-		e, err := a.Wait(t.Context(), r.Turn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := b.outcome(id, r.Turn)
 		synctest.Wait()
 		cancelled.answered(t, "after it", nil)
 		check(t, "the end of the turn", e.End.StopReason, session.StopCancelled)
@@ -379,12 +370,8 @@ func TestCancelWhileStandingStill(t *testing.T) {
 		b, s := newShared(t, until(stopped))
 		defer b.close()
 		id, idle := b.session("sim/claude", provider.High), b.session("sim/claude", provider.High)
-		a := b.agent(id)
 		b.agent(idle)
-		r, err := a.Prompt(t.Context(), text("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := b.prompted(id, text("x"))
 		synctest.Wait()
 		s.set(func(s *shared) { s.cut = true })
 		cancel := map[string]func(*Agent) error{"cancel": func(a *Agent) error { _, err := a.Cancel(t.Context(), ""); return err }}
@@ -395,10 +382,7 @@ func TestCancelWhileStandingStill(t *testing.T) {
 			t.Error("the model call goes on")
 		}
 		s.set(func(s *shared) { s.cut, s.doubt = false, true })
-		e, err := a.Wait(t.Context(), r.Turn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := b.outcome(id, r.Turn)
 		synctest.Wait()
 		asked.answered(t, "with contact", nil)
 		check(t, "the end of the turn", e.End.StopReason, session.StopCancelled)
@@ -414,10 +398,7 @@ func TestCancelOvertakes(t *testing.T) {
 		defer b.close()
 		id := b.session("sim/claude", provider.High)
 		a := b.agent(id)
-		r, err := a.Prompt(t.Context(), text("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := b.prompted(id, text("x"))
 		synctest.Wait()
 		if _, err := ask(t.Context(), a, func(at *state) (struct{}, error) {
 			s.set(func(s *shared) { s.cut = true })
@@ -432,10 +413,7 @@ func TestCancelOvertakes(t *testing.T) {
 			t.Error("the model call goes on")
 		}
 		s.set(func(s *shared) { s.cut, s.doubt = false, true })
-		e, err := a.Wait(t.Context(), r.Turn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := b.outcome(id, r.Turn)
 		check(t, "the end of the turn", e.End.StopReason, session.StopCancelled)
 	})
 }

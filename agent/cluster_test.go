@@ -10,7 +10,6 @@ import (
 
 	"github.com/thinkd/thinkd/agent/gate"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -97,16 +96,7 @@ func TestCancelDuringReservation(t *testing.T) {
 		all.slow = slow
 		all.mu.Unlock()
 		time.Sleep(2 * time.Second)
-		a := b.agent(id)
-		acknowledged := testgo.Go(t, func() {
-			if ended, err := a.Cancel(t.Context(), r.Turn); err != nil || !ended {
-				t.Errorf("cancel: %v, %v", ended, err)
-			}
-		})
-		synctest.Wait()
-		if !closed(stopped) {
-			t.Error("the model call goes on")
-		}
+		acknowledged := cancelNow(t, b.agent(id), r.Turn, stopped)
 		close(slow)
 		<-acknowledged
 		check(t, "the turn", b.outcome(id, r.Turn).End.StopReason, session.StopCancelled)

@@ -26,7 +26,7 @@ func (g *Group) Holds(ref session.Ref) bool {
 	return parked
 }
 
-// Lists are those who watch the group's sessions.
+// Lists has the subscriptions to lists of the group's sessions.
 func (g *Group) Lists() *watch.Hub { return g.cfg.lists }
 
 // Relist publishes, for other processes alone, all loaded sessions that the lists of these owners show. Clients of another process have begun to watch

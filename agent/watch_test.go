@@ -186,20 +186,20 @@ func TestRelist(t *testing.T) {
 		id, unloaded := b.session("sim/claude", ""), b.session("sim/claude", "")
 		b.prompted(id, text("one"))
 		sub, began := b.watch(), []session.Owner(nil)
-		tap := b.group.Lists().Tap(func(o session.Owner) { began = append(began, o) })
-		defer tap.Close()
+		all := b.group.Lists().SubscribeAll(func(o session.Owner) { began = append(began, o) })
+		defer all.Close()
 		b.watch().Close()
 		check(t, "who watches", began, []session.Owner{session.Operator})
 		b.group.Relist([]session.Owner{ann, bob})
-		check(t, "the lists of others", listings(t, tap), []string(nil))
+		check(t, "the lists of others", listings(t, all), []string(nil))
 		b.group.Relist([]session.Owner{ann, session.Operator})
-		check(t, "a list that has a session", listings(t, tap), []string{"changed running"})
+		check(t, "a list that has a session", listings(t, all), []string{"changed running"})
 		check(t, "the group's own client", listings(t, sub), []string(nil))
 
 		if n, err := b.group.For(session.Operator).DeleteHere(t.Context()); n != 1 || err != nil {
 			t.Errorf("%d sessions are deleted, %v", n, err)
 		}
-		check(t, "the deletion", listings(t, tap), []string{"removed"})
+		check(t, "the deletion", listings(t, all), []string{"removed"})
 		if _, err := b.group.For(session.Operator).Get(t.Context(), unloaded); err != nil {
 			t.Errorf("the session that was not loaded: %v", err)
 		}

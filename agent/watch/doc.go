@@ -6,8 +6,8 @@
 //	agent ──Publish──► Hub ──► Subscription ──Take──► client
 //	                     └──► Subscription ──Take──► client
 //
-// Daemons that share their sessions pass changes on. One takes what all its sessions publish from the [Hub.Tap], and the others give it to
-// their clients with [Hub.Receive].
+// Daemons that share their sessions publish changes to each other. One takes what all its sessions publish from [Hub.SubscribeAll], and the others
+// publish it to their clients with [Hub.Receive].
 //
 // Guarantees:
 //

@@ -14,7 +14,7 @@ type Hub struct {
 
 	mu     sync.RWMutex
 	subs   map[session.Owner][]*Subscription // a list is replaced as a whole
-	tap    *Subscription                     // nil: there are no other daemons
+	all    *Subscription                     // of all owners, for other daemons; nil: there are none
 	began  func(session.Owner)
 	closed bool
 }
@@ -26,7 +26,7 @@ func NewHub(guests func(session.Ref) []session.Owner) *Hub {
 }
 
 // Watched reports whether anybody gets the changes of a session that this daemon publishes.
-func (h *Hub) Watched(ref session.Ref) bool { return h.tapped() != nil || h.WatchedHere(ref) }
+func (h *Hub) Watched(ref session.Ref) bool { return h.forOthers() != nil || h.WatchedHere(ref) }
 
 // WatchedHere reports whether a client of this daemon gets the changes of a session.
 func (h *Hub) WatchedHere(ref session.Ref) bool {
@@ -62,34 +62,34 @@ func (h *Hub) Receive(c Change) {
 	}
 }
 
-// Repeat sends a change to the tap alone: the subscribers of this daemon know it.
+// Repeat sends a change to other daemons alone: the subscribers of this daemon have it.
 func (h *Hub) Repeat(owner session.Owner, c Change) {
-	if tap := h.tapped(); tap != nil && !c.Session.Ephemeral { // such a session is not there for other daemons
+	if all := h.forOthers(); all != nil && !c.Session.Ephemeral { // such a session is not there for other daemons
 		c.Of = owner
-		tap.push(c)
+		all.push(c)
 	}
 }
 
-func (h *Hub) tapped() *Subscription {
+func (h *Hub) forOthers() *Subscription {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return h.tap
+	return h.all
 }
 
-// Tap returns a subscription to all changes that this daemon publishes, of all owners, for other daemons that share its sessions. It takes the place of the
+// SubscribeAll returns a subscription to all changes that this daemon publishes, of all owners, for other daemons that share its sessions. It takes the place of the
 // one before, and outlives Close. began is called when a client begins to watch the list of an owner; it must not wait.
-func (h *Hub) Tap(began func(session.Owner)) *Subscription {
+func (h *Hub) SubscribeAll(began func(session.Owner)) *Subscription {
 	s := newSubscription()
 	s.leave = func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.tap == s {
-			h.tap, h.began = nil, nil
+		if h.all == s {
+			h.all, h.began = nil, nil
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tap, h.began = s, began
+	h.all, h.began = s, began
 	return s
 }
 

@@ -129,13 +129,13 @@ func TestGuests(t *testing.T) {
 	his.Close()
 }
 
-// A tap gets what this daemon publishes, of all owners, and not what comes from others. It outlives the hub.
+// SubscribeAll gets what this daemon publishes, of all owners, and not what comes from others. It outlives the hub.
 func TestTap(t *testing.T) {
 	ann := session.Owner{User: "ann"}
 	h := NewHub(nil)
 	var began []session.Owner
-	first := h.Tap(func(o session.Owner) { began = append(began, o) })
-	tap := h.Tap(func(o session.Owner) { began = append(began, o) })
+	first := h.SubscribeAll(func(o session.Owner) { began = append(began, o) })
+	all := h.SubscribeAll(func(o session.Owner) { began = append(began, o) })
 	first.Close()
 	if !h.Watched(session.Ref{Owner: ann}) || h.WatchedHere(session.Ref{Owner: ann}) {
 		t.Error("who watches")
@@ -164,12 +164,12 @@ func TestTap(t *testing.T) {
 		}
 		s.Close()
 	}
-	if got := take(t, tap); !slices.Equal(got, []string{"changed a 1", "changed b 2", "changed e 4", "changed f 5"}) {
-		t.Errorf("the tap gets %q", got)
+	if got := take(t, all); !slices.Equal(got, []string{"changed a 1", "changed b 2", "changed e 4", "changed f 5"}) {
+		t.Errorf("the subscription gets %q", got)
 	}
-	tap.Close()
+	all.Close()
 	if h.Publish(ann, changed("g", "6")); h.Watched(session.Ref{Owner: ann}) {
-		t.Error("the tap is closed")
+		t.Error("the subscription is closed")
 	}
 }
 

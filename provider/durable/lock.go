@@ -26,7 +26,7 @@ func (e *LockedError) Who() string {
 	return fmt.Sprintf("process %d", e.PID)
 }
 
-// Lock is a file that one process has at a time.
+// Lock is a lock file. Only one process can hold it.
 type Lock struct{ f *os.File }
 
 // TakeLock takes the lock of a file, or returns *LockedError at once. Free gives it back, and so does the end of the process, however it comes. With create the

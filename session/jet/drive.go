@@ -30,7 +30,7 @@ type Peers interface {
 	// NotMine asks a node whether it has neither a log of a session open that has this epoch, nor a claim of the session on the way.
 	NotMine(ctx context.Context, node lease.Node, ref session.Ref, epoch uint64) bool
 
-	// Taken tells the node that had a session before that this one has claimed it, with an epoch. It does not wait, and may be lost: the node must not
+	// Taken notifies the node that had a session before that this one has claimed it, with an epoch. It does not wait, and may be lost: the node must not
 	// rely on it.
 	Taken(node lease.Node, ref session.Ref, epoch uint64)
 }

@@ -1,7 +1,21 @@
 package lease
 
+import "strconv"
+
 // Node is one run of a node: a random number that it draws when it starts. A node that restarts is another Node. 0 is no node.
 type Node uint64
+
+// Word is the node in subjects and messages.
+func (n Node) Word() string { return strconv.FormatUint(uint64(n), 16) }
+
+// ParseNode reads the word of a node; 0: it is none.
+func ParseNode(word string) Node {
+	n, err := strconv.ParseUint(word, 16, 64)
+	if err != nil {
+		return 0
+	}
+	return Node(n)
+}
 
 // ID is the random number of one append. All tries of the append have the same.
 type ID uint64

@@ -30,7 +30,7 @@ func listen(servers int) *listener {
 
 // get has a heartbeat arrive on the connection to a server.
 func (l *listener) get(server int, from lease.Node, b beat) {
-	l.hear(server, &nats.Msg{Subject: beatSubject(l.prefix, word(from)), Data: encode(b)})
+	l.hear(server, &nats.Msg{Subject: beatSubject(l.prefix, from.Word()), Data: encode(b)})
 }
 
 // pass lets time pass in which the servers return what this node sends, and the other nodes send heartbeats.
@@ -108,7 +108,7 @@ func TestPeers(t *testing.T) {
 		t.Errorf("peers %+v, name %q", got, l.Name(other))
 	}
 	l.pass(2*presence.Silence, []int{0})
-	if got := l.Peers(); len(got) != 0 || l.Name(other) != "b" || l.Name(own) != word(own) {
+	if got := l.Peers(); len(got) != 0 || l.Name(other) != "b" || l.Name(own) != own.Word() {
 		t.Errorf("after its silence: peers %+v, names %q, %q", got, l.Name(other), l.Name(own))
 	}
 }
@@ -169,7 +169,7 @@ func TestForeignMessages(t *testing.T) {
 	for _, subject := range []string{"thinkd.hb.", "thinkd.hb.0", "thinkd.hb.xyz", "thinkd", ""} {
 		l.hear(0, &nats.Msg{Subject: subject, Data: encode(beat{Sent: 1})})
 	}
-	l.hear(0, &nats.Msg{Subject: beatSubject("thinkd", word(other)), Data: []byte(`{"sent":"`)})
+	l.hear(0, &nats.Msg{Subject: beatSubject("thinkd", other.Word()), Data: []byte(`{"sent":"`)})
 	l.get(0, own, beat{Sent: l.at + 1})        // from the future
 	l.get(0, own, beat{Sent: -1})              // before the clock
 	l.get(0, own, beat{Server: 1, Sent: l.at}) // sent on another connection

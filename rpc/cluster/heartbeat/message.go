@@ -2,8 +2,6 @@ package heartbeat
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/thinkd/thinkd/session"
@@ -33,7 +31,7 @@ type Peer struct {
 	About
 }
 
-// question asks a node whether it has a session, or, with Take, to claim it. With Taken it tells the node that another one has claimed the session, and
+// question asks a node whether it has a session, or, with Take, to claim it. With Taken it notifies the node that another node has claimed the session, and
 // there is no answer. With Forget it asks to delete the session if the node has it loaded, or without an ID, to end all that is the owner's at the node.
 type question struct {
 	Tenant []byte     `json:"tenant,omitempty"`
@@ -72,16 +70,5 @@ func encode(v any) []byte {
 
 func beatSubject(prefix string, node string) string { return prefix + ".hb." + node }
 func askSubject(prefix string, node lease.Node) string {
-	return prefix + ".node." + word(node)
-}
-
-func word(node lease.Node) string { return strconv.FormatUint(uint64(node), 16) }
-
-// sender is the node of a heartbeat's subject, 0 if it has none.
-func sender(subject string) lease.Node {
-	n, err := strconv.ParseUint(subject[strings.LastIndexByte(subject, '.')+1:], 16, 64)
-	if err != nil {
-		return 0
-	}
-	return lease.Node(n)
+	return prefix + ".node." + node.Word()
 }

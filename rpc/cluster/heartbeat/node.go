@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -131,7 +132,7 @@ func (n *Node) Name(node lease.Node) string {
 	if name := n.peers[node].Name; name != "" {
 		return name
 	}
-	return word(node)
+	return node.Word()
 }
 
 // send ends with the node.
@@ -156,7 +157,7 @@ func (n *Node) beat(bye bool) {
 			continue
 		}
 		b := beat{Server: i, Sent: n.now(), Alone: n.alone(), Bye: bye, About: n.said()}
-		if conn.Publish(beatSubject(n.prefix, word(n.self)), encode(b)) == nil && bye && conn.FlushTimeout(askTime) != nil {
+		if conn.Publish(beatSubject(n.prefix, n.self.Word()), encode(b)) == nil && bye && conn.FlushTimeout(askTime) != nil {
 			continue // the others notice by the silence
 		}
 	}
@@ -177,7 +178,7 @@ func (n *Node) said() About {
 
 func (n *Node) hear(server int, m *nats.Msg) {
 	var b beat
-	from := sender(m.Subject)
+	from := lease.ParseNode(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])
 	if from == 0 || json.Unmarshal(m.Data, &b) != nil {
 		return
 	}
@@ -282,7 +283,8 @@ func (n *Node) Take(ctx context.Context, node lease.Node, ref session.Ref, epoch
 	return n.ask(ctx, node, q).Taken
 }
 
-// Taken tells a node that this one has claimed a session. The node may have no connection to some of the servers, so it is sent on all. It does not wait.
+// Taken notifies a node that this one has claimed a session. The node may have no connection to some of the servers, so the message is sent on all. Taken
+// does not wait.
 func (n *Node) Taken(node lease.Node, ref session.Ref, epoch uint64) {
 	q := questionOf(ref, epoch)
 	q.Taken = true

@@ -178,7 +178,8 @@ func TestOwnerGone(t *testing.T) {
 	}
 }
 
-// An editor is told in each session that it follows that the owner is gone, and a prompt that waited fails. The next prompt follows the session again.
+// When an owner is gone, an editor gets a text in each session that it follows there, or the error of its pending prompt. Its next prompt follows the
+// session again.
 func TestOwnerOfEditorGone(t *testing.T) {
 	c := newCluster(t, "a", "b")
 	a, b := c.nodes["a"], c.nodes["b"]
@@ -192,7 +193,7 @@ func TestOwnerOfEditorGone(t *testing.T) {
 	c.model.calls <- grows(pieces)
 	prompted := e.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"slow"}]}`, waits))
 	pieces <- "half"
-	told := func(id session.ID) func(m gjson.Result) bool {
+	notice := func(id session.ID) func(m gjson.Result) bool {
 		return func(m gjson.Result) bool {
 			return m.Get("params.sessionId").String() == string(id) && strings.Contains(m.Get("params.update.content.text").String(), "has ended, or cannot be reached")
 		}
@@ -201,15 +202,15 @@ func TestOwnerOfEditorGone(t *testing.T) {
 	if failed := e.answer(prompted); !failed.Get("error").Exists() {
 		t.Errorf("the prompt that waited: %s", failed)
 	}
-	e.next(told(quiet))
+	e.next(notice(quiet))
 	b.group.Close()
 	c.move(quiet, "a")
 	c.model.calls <- says("done")
 	if end := e.result("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"again"}]}`, quiet)); end.Get("stopReason").String() != "end_turn" {
 		t.Errorf("the next prompt: %s", end)
 	}
-	if slices.ContainsFunc(e.heard, told(waits)) {
-		t.Error("the session whose prompt failed is told of twice")
+	if slices.ContainsFunc(e.heard, notice(waits)) {
+		t.Error("the session whose prompt failed also gets a text")
 	}
 }
 

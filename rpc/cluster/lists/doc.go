@@ -1,6 +1,6 @@
-// Package lists tells the nodes of a cluster what changes in lists of sessions, over core NATS. Nothing of it is stored.
+// Package lists publishes changes of lists of sessions to the nodes of a cluster, over core NATS. Nothing of it is stored.
 //
-//	sessions ──► watch.Hub ──tap──► Lists ═══ PREFIX.lists.NODE ═══► Lists of the others ──► watch.Hub ──► clients
+//	sessions ──► watch.Hub ────────► Lists ═══ PREFIX.lists.NODE ═══► Lists of the others ──► watch.Hub ──► clients
 //
 // Each node publishes the changes of its own sessions, of all owners, four times a second. What changed in a session since the last message is one
 // change, the last. A node gives the changes of the others to its clients that watch the owner's list, if there are any.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +31,7 @@ type Config struct {
 	Beats  Beats
 
 	Hub    *watch.Hub            // of this node
-	Relist func([]session.Owner) // repeats in the tap of Hub what this node has loaded of these lists; it must not wait
+	Relist func([]session.Owner) // publishes to other nodes what this node has loaded of these lists; it must not wait
 	Log    *slog.Logger
 }
 
@@ -49,8 +50,8 @@ type Lists struct {
 	ended sync.WaitGroup
 
 	// These are of the goroutine of run.
-	tap     *watch.Subscription
-	number  uint64 // of the last message, or of one that was never sent
+	own     *watch.Subscription // to the changes of this node
+	number  uint64              // of the last message, or of one that was never sent
 	sent    time.Time
 	contact bool
 
@@ -71,7 +72,7 @@ func Start(c Config) (*Lists, error) {
 		}
 		l.subs = append(l.subs, sub)
 	}
-	l.tap, l.contact = c.Hub.Tap(l.began), c.Beats.InContact()
+	l.own, l.contact = c.Hub.SubscribeAll(l.began), c.Beats.InContact()
 	l.ended.Go(l.run)
 	return l, nil
 }
@@ -136,10 +137,10 @@ func (l *Lists) say(end bool) {
 // next is the next message. While this node is out of contact, others may serve its sessions, so what it would say of them is dropped. A number that is
 // left out has the others list again.
 func (l *Lists) next() (m message) {
-	changes, err := l.tap.Take(batchBytes)
+	changes, err := l.own.Take(batchBytes)
 	if err != nil {
-		l.tap.Close()
-		l.tap = l.Hub.Tap(l.began)
+		l.own.Close()
+		l.own = l.Hub.SubscribeAll(l.began)
 		l.number++
 	}
 	if len(changes) > 0 && !l.Beats.InContact() {
@@ -162,7 +163,7 @@ func (l *Lists) next() (m message) {
 		delete(l.begun, o)
 	}
 	for node := range l.missed {
-		m.Missed = append(m.Missed, word(node))
+		m.Missed = append(m.Missed, node.Word())
 	}
 	clear(l.missed)
 	return m
@@ -173,7 +174,7 @@ func (l *Lists) send(m message) {
 	l.number++
 	data, err := m.encode()
 	if err != nil {
-		l.Log.Warn("other nodes are not told of changes of sessions; their clients list again", "err", err)
+		l.Log.Warn("changes of sessions are not published to other nodes; their clients list again", "err", err)
 		return
 	}
 	l.publish(data)
@@ -182,7 +183,7 @@ func (l *Lists) send(m message) {
 // publish sends a body under the last number. One that cannot be sent is missing, and the others notice.
 func (l *Lists) publish(data []byte) {
 	l.sent = time.Now()
-	m := nats.NewMsg(subject(l.Prefix, word(l.Self)))
+	m := nats.NewMsg(subject(l.Prefix, l.Self.Word()))
 	m.Header.Set(numberName, strconv.FormatUint(l.number, 10))
 	m.Data = data
 	if err := l.Conns[l.Beats.Newest()].PublishMsg(m); err != nil {
@@ -198,7 +199,7 @@ func (l *Lists) flush() {
 
 // hear is called by the goroutine of each connection.
 func (l *Lists) hear(m *nats.Msg) {
-	from := sender(m.Subject)
+	from := lease.ParseNode(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])
 	if from == 0 || from == l.Self || !l.Beats.Present(from) {
 		return
 	}
@@ -213,7 +214,7 @@ func (l *Lists) hear(m *nats.Msg) {
 	}
 	said, changes, err := decode(m.Data)
 	if err != nil {
-		l.Log.Warn("a message about changes of lists cannot be read", "node", word(from), "err", err)
+		l.Log.Warn("a message about changes of lists cannot be read", "node", from.Word(), "err", err)
 		l.lostLocked(from)
 		return
 	}
@@ -233,7 +234,7 @@ func (l *Lists) takeLocked(from lease.Node, said message, changes []watch.Change
 		}
 	}
 	for _, node := range said.Missed {
-		if node == word(l.Self) {
+		if node == l.Self.Word() {
 			for _, o := range l.Hub.Owners() {
 				l.begun[o] = struct{}{}
 			}
@@ -256,7 +257,7 @@ func (l *Lists) Close() {
 	l.unsubscribe()
 	close(l.stop)
 	l.ended.Wait()
-	l.tap.Close()
+	l.own.Close()
 }
 
 func (l *Lists) unsubscribe() {

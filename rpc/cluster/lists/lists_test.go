@@ -184,7 +184,7 @@ func TestLosses(t *testing.T) {
 		func() { // the last message: it is larger than a message may be
 			b.hub.Publish(eve, row(1, watch.Changed, 1, strings.Repeat("x", maxBytes)))
 		},
-		func() { // more than fits in the tap
+		func() { // more than the subscription keeps
 			b.hub.Publish(eve, row(1, watch.Changed, 1, strings.Repeat("x", 8<<20)))
 		},
 		func() { // what this node does not know: another one may serve the session

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/thinkd/thinkd/agent/watch"
 	"github.com/thinkd/thinkd/session"
-	"github.com/thinkd/thinkd/session/lease"
 )
 
 // message is what a node has to say. Its number is the header numberName. One without a body repeats the last number.
@@ -102,17 +100,6 @@ func decode(data []byte) (m message, changes []watch.Change, err error) {
 }
 
 func subject(prefix, node string) string { return prefix + ".lists." + node }
-
-func word(node lease.Node) string { return strconv.FormatUint(uint64(node), 16) }
-
-// sender is the node of a subject, 0 if it has none.
-func sender(subject string) lease.Node {
-	n, err := strconv.ParseUint(subject[strings.LastIndexByte(subject, '.')+1:], 16, 64)
-	if err != nil {
-		return 0
-	}
-	return lease.Node(n)
-}
 
 // number is that of a message, 0 if it has none.
 func number(header string) uint64 {

@@ -7,10 +7,11 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// A node that was cut off, or stopped, notices that another one has claimed its sessions when it is in contact again, and looks. The other node also
-// tells it. Such a message may be wrong or late, so the store decides: a later claim that can be read is there, whoever answers.
+// A node that was cut off, or stopped, confirms its sessions when it is in contact again, and then notices that another node has claimed them. The other
+// node also sends a message. A message may be wrong or late, so this node reads the log. A later claim that it finds there is a fact, even if the
+// server that answers is outdated.
 
-const lossTime = 2 * time.Second // for one look at the store
+const lossTime = 2 * time.Second // for reading the store once
 
 // taken queues a message of another node for losing. It does not wait.
 func (n *Node) taken(ref session.Ref, epoch uint64) {
@@ -23,7 +24,7 @@ func (n *Node) taken(ref session.Ref, epoch uint64) {
 	}
 }
 
-// losing looks after the messages, one after another. It ends with the node.
+// losing handles the messages, one after another. It ends with the node.
 func (n *Node) losing() {
 	for {
 		select {

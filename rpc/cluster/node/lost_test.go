@@ -33,7 +33,7 @@ type harsh struct{ *heartbeat.Node }
 
 func (harsh) Present(lease.Node) bool { return false }
 
-// A node is told that another one has claimed its session. The log of the session is lost at once. What the store does not confirm changes nothing.
+// A message says that another node has claimed a session. The log is lost at once if the store has that claim, and otherwise nothing changes.
 func TestTaken(t *testing.T) {
 	testgo.Cost(t)
 	servers := jettest.Start(t, 1)

@@ -36,7 +36,7 @@ type Agents interface {
 	// Drain has all sessions leave, and returns when they have. moved is called for each one whose log was handed over.
 	Drain(ctx context.Context, moved func(ref session.Ref, epoch uint64))
 
-	// Lists are those who watch lists of sessions. Relist repeats in their tap all loaded sessions that the lists of these owners show.
+	// Lists has the subscriptions to lists of sessions. Relist publishes to other nodes all loaded sessions that the lists of these owners show.
 	Lists() *watch.Hub
 	Relist(owners []session.Owner)
 }
