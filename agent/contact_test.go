@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
@@ -245,7 +244,7 @@ func TestClaimedElsewhere(t *testing.T) {
 		}
 		s.set(func(s *shared) { s.doubt = true })
 		<-a.Done() // although nothing happens in it
-		if u, err := sub.TryNext(); u != nil || !errors.Is(err, feed.ErrClosed) {
+		if u, err := sub.TryNext(); u != nil || !errors.Is(err, session.ErrFenced) {
 			t.Errorf("the subscriber gets %v, %v", u, err)
 		}
 	})
@@ -280,9 +279,16 @@ func TestAbandon(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		sub, err := a.Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		s.set(func(s *shared) { s.cut = true })
 		b.group.Abandon()
 		<-a.Done()
+		if _, err := sub.TryNext(); !errors.Is(err, session.ErrCutOff) {
+			t.Errorf("the subscriber gets %v", err)
+		}
 		select {
 		case <-other.Done():
 			t.Error("a session in which nothing runs ends")
@@ -303,7 +309,10 @@ func TestDrain(t *testing.T) {
 		b, s := newShared(t, events(concat([]any{time.Minute}, say("Say."), []any{ended})...))
 		defer b.close()
 		idle, busy := b.session("sim/claude", provider.High), b.session("sim/claude", provider.High)
-		b.agent(idle)
+		sub, err := b.agent(idle).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		a := b.agent(busy)
 		for _, words := range []string{"x", "y"} {
 			if _, err := a.Prompt(t.Context(), text(words)); err != nil {
@@ -321,6 +330,9 @@ func TestDrain(t *testing.T) {
 		elsewhere := (*session.ElsewhereError)(nil)
 		if err := b.group.Open(t.Context(), session.Ref{ID: idle}); !errors.As(err, &elsewhere) {
 			t.Errorf("a session that has left: %v", err)
+		}
+		if _, err := sub.TryNext(); !errors.As(err, &elsewhere) {
+			t.Errorf("its subscriber gets %v", err)
 		}
 		<-drained
 		check(t, "handed over", moved, []session.ID{busy})

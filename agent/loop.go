@@ -93,7 +93,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 		case <-start:
 		case <-ctx.Done():
 			s.guard(s.interrupt)
-			s.end(feed.ErrClosed)
+			s.end(context.Cause(ctx))
 		}
 		if !s.standsStill() {
 			s.guard(s.keepNumber)
@@ -120,7 +120,7 @@ func (a *Agent) stand(ctx context.Context, s *state, tick *time.Ticker) {
 			}
 		})
 	case <-ctx.Done():
-		s.end(feed.ErrClosed) // the next holder of the log ends the turn
+		s.end(context.Cause(ctx)) // the next holder of the log ends the turn
 	}
 }
 
@@ -155,7 +155,7 @@ func (a *Agent) moveOn(ctx context.Context, s *state) func() {
 			}
 			a.handed, a.epoch = true, s.moves.Epoch()
 		}
-		s.end(feed.ErrClosed)
+		s.end(new(session.ElsewhereError))
 	}
 }
 
@@ -273,7 +273,7 @@ func (s *state) closeAll() {
 	s.leaveGate()
 	s.sum.Logged()
 	s.cfg.parks.Abandon(s.ref)
-	s.feed.Close(feed.ErrClosed)
+	s.feed.Close(s.ended)
 	for id := range s.waiters {
 		s.wakeWaiters(id)
 	}

@@ -295,7 +295,7 @@ func TestStoreFailure(t *testing.T) {
 				if !ok || notice.Kind != noticeStoreReadOnly || strings.Contains(notice.Message, "/a/path") {
 					t.Errorf("told %+v", u.Event)
 				}
-				if _, err := sub.Next(t.Context()); !errors.Is(err, feed.ErrClosed) {
+				if _, err := sub.Next(t.Context()); !errors.Is(err, test.err) {
 					t.Errorf("then %v", err)
 				}
 				check(t, "prompts", len(b.history(id)) > 0, test.there)

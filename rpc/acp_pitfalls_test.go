@@ -697,6 +697,37 @@ func TestACPRepeatedParagraph(t *testing.T) {
 	}
 }
 
+// An editor gets a text and the error of its prompt when the session cannot go on, because something else has claimed it. The next prompt follows the
+// session again. At the end of the daemon it gets the error alone: the connection ends as well.
+func TestACPLostSession(t *testing.T) {
+	onStage(t, "say One\nwait 1m\nsay Two\n\nsay Three\n\nsay Four\nwait 1m", 0, func(s *stage) {
+		d := s.sit(`{}`)
+		defer d.stand()
+		id := d.newSession()
+		d.prompt(id, "go")
+		time.Sleep(time.Second)
+		if _, err := s.store.For(session.Operator).Claim(t.Context(), session.ID(id)); err != nil {
+			t.Fatal(err)
+		}
+		from := len(d.got())
+		time.Sleep(time.Hour)
+		d.tells(from, "agent_message_chunk Two", "agent_message_chunk \n\n[Another node serves the session. What happens in the session is not shown here until you send a prompt or open the session again.]\n\n",
+			"error -32603")
+		if n := d.editor.Open(); n != 0 {
+			t.Errorf("%d sessions are open", n)
+		}
+		from = len(d.got())
+		d.prompt(id, "again")
+		time.Sleep(time.Second)
+		d.tells(from, "available_commands_update", "agent_message_chunk Three", "usage_update", "end_turn")
+		d.prompt(id, "and again")
+		time.Sleep(time.Second)
+		from = len(d.got())
+		s.group.Close()
+		d.tells(from, "usage_update", "error -32603")
+	})
+}
+
 // An editor that is closed during a turn does not end the turn: the next one loads all of it.
 func TestACPClosedEditor(t *testing.T) {
 	onStage(t, "think One|Two\nwait 1m\nsay done", 0, func(s *stage) {

@@ -223,8 +223,8 @@ func (s *subscription) Close() {
 // Next encodes the next update. After a failure, which has ended the connection, nothing more comes.
 func (s *subscription) Next() (message []byte, last bool) {
 	message, err := failure.Guard(func() (message []byte, err error) {
-		message, last, err = s.next()
-		return message, err
+		message, last = s.next()
+		return message, nil
 	})
 	if err != nil {
 		s.c.UpdatesFailed(s.id, err)
@@ -233,9 +233,9 @@ func (s *subscription) Next() (message []byte, last bool) {
 	return message, last
 }
 
-func (s *subscription) next() (message []byte, last bool, err error) {
+func (s *subscription) next() (message []byte, last bool) {
 	if s.revoked.Load() {
-		return door.Stale(string(s.id), s.seq), true, nil
+		return door.Stale(string(s.id), s.seq), true
 	}
 	u, err := s.updates.TryNext()
 	for u != nil && !s.wants.has(u.Event) { // there are as many as fit into a feed.Subscription
@@ -243,18 +243,18 @@ func (s *subscription) next() (message []byte, last bool, err error) {
 		u, err = s.updates.TryNext()
 	}
 	if stale, ok := errors.AsType[*feed.Stale](err); ok {
-		return door.Stale(string(s.id), stale.After), true, nil
+		return door.Stale(string(s.id), stale.After), true
 	}
-	if errors.Is(err, feed.ErrClosed) { // the session was closed under this client
-		return door.Stale(string(s.id), s.seq), true, nil
+	if err != nil { // the session has ended under this client
+		return door.Stale(string(s.id), s.seq), true
 	}
-	if u == nil || err != nil {
-		return nil, err != nil, err
+	if u == nil {
+		return nil, false
 	}
 	message = u.Encoded(s.c.server.out.Update)
 	if len(message) > s.c.server.config.MessageBytes { // growth in one piece: an answer to attach can cut it
-		return door.Stale(string(s.id), s.seq), true, nil
+		return door.Stale(string(s.id), s.seq), true
 	}
 	s.seq = u.Seq
-	return message, deleted(u.Event), nil
+	return message, deleted(u.Event)
 }

@@ -89,6 +89,7 @@ func TestEndOfSubscription(t *testing.T) {
 	}{
 		"updates were dropped":        {[]*feed.Update{queue(1)}, &feed.Stale{After: 5}, []string{"a1", "stale after 5"}},
 		"the session has been closed": {[]*feed.Update{queue(1)}, feed.ErrClosed, []string{"a1", "stale after 1"}},
+		"another node has it":         {[]*feed.Update{queue(1)}, session.ErrFenced, []string{"a1", "stale after 1"}},
 		"the session was deleted": {[]*feed.Update{{Session: "a", Seq: 1, Event: feed.SessionUpdate{Deleted: true}}, queue(2)}, nil,
 			[]string{"a1"}},
 		"an update is too large": {[]*feed.Update{queue(4), {Session: "a", Seq: 5, Event: feed.MessageDelta{Delta: strings.Repeat("x", 2000)}}}, nil,

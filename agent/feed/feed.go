@@ -84,7 +84,8 @@ func (f *Feed) Prune() {
 	f.subs = slices.DeleteFunc(f.subs, (*Subscription).over)
 }
 
-// Close ends all subscriptions: each returns its waiting updates first, then err.
+// Close ends all subscriptions: each returns its waiting updates first, then err. ErrClosed says that the session was unloaded, as at the end of the
+// process. Other errors say why the session cannot go on: it is at another node, or the store failed.
 func (f *Feed) Close(err error) {
 	for _, sub := range f.subs {
 		sub.end(err)

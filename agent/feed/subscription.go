@@ -139,8 +139,8 @@ func (s *Subscription) Notify(f func()) {
 	f()
 }
 
-// Next waits for an update. It ends with *Stale when the queue overflowed, ErrClosed when the session or the subscription
-// ended, or ctx's cause.
+// Next waits for an update. It ends with *Stale when the queue overflowed, ErrClosed after Close, the reason of [Feed.Close] when the session ended,
+// or ctx's cause.
 func (s *Subscription) Next(ctx context.Context) (*Update, error) {
 	for {
 		if u, err := s.take(); u != nil || err != nil {

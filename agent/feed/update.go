@@ -9,7 +9,7 @@ import (
 )
 
 // ErrClosed says that the session is not running any more: it was closed, or unloaded because it was idle. Loading it again
-// helps. Subscriptions end with it, and so do calls of the session's agent.
+// helps. Calls of the session's agent end with it, and so do subscriptions, unless the session has ended for another reason.
 var ErrClosed = errors.New("session is closed")
 
 // Update is an event under its number: a notification of the protocol. All subscribers share it, and it never changes.

@@ -7,6 +7,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
@@ -94,6 +95,35 @@ func (th *thread) fail(err error) {
 		th.answer(turn, nil, err)
 	}
 	th.answerCompact(nil, err)
+}
+
+// ended ends the thread with the error of its subscription. The error that it returns ends the connection.
+func (th *thread) ended(ctx context.Context, why error) error {
+	_, stale := errors.AsType[*feed.Stale](why)
+	switch {
+	case ctx.Err() != nil:
+		return why
+	case stale:
+		return conn.ErrStalled // ACP has no word for a gap; a client that comes again loads the session
+	case errors.Is(why, feed.ErrClosed): // the daemon ends, and the connection after it
+		th.fail(why)
+		return nil
+	}
+	return th.lost(ctx, why)
+}
+
+// lost is for a session that cannot go on here, although the daemon does: another node of a cluster has it, or nothing can be stored. The client gets
+// a text in the session, and an error for each open prompt. Its next prompt follows the session again, wherever that is by then.
+func (th *thread) lost(ctx context.Context, why error) error {
+	said := conn.Error{Code: conn.CodeInternal, Message: "the session has ended because of an internal error"}
+	if known := failure.Known(why); known != nil {
+		said = *known
+	}
+	said.Unknown = true // the prompts were accepted, and may go on elsewhere: nobody is to send them again without a look
+	th.e.lose(th)
+	err := th.e.Notify(ctx, door.ACPStale(string(th.id), said.Message))
+	th.fail(&said)
+	return err
 }
 
 // prompt has the agent take a prompt.

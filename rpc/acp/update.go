@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/acp/blocks"
 	"github.com/thinkd/thinkd/rpc/acp/option"
-	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -73,15 +71,8 @@ func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *feed.Subscr
 	}
 	for {
 		u, err := sub.Next(ctx)
-		if errors.Is(err, feed.ErrClosed) {
-			th.fail(err)
-			return nil
-		}
-		if _, stale := errors.AsType[*feed.Stale](err); stale {
-			return conn.ErrStalled // ACP has no word for a gap; a client that comes again loads the session
-		}
 		if err != nil {
-			return err
+			return th.ended(ctx, err)
 		}
 		if err := th.tell(ctx, u); err != nil {
 			return err
@@ -287,11 +278,8 @@ func (th *thread) changed(ctx context.Context, u *feed.Update, e feed.SessionUpd
 		return nil
 	}
 	st, err := service.OnAgent(ctx, th.e, th.id, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
-	if errors.Is(err, session.ErrNotFound) || errors.Is(err, feed.ErrClosed) {
-		return nil // the end of it comes next
-	}
 	if err != nil {
-		return err
+		return nil // the end of the session comes next, or its node is cut off for a moment
 	}
 	list := th.e.options(st)
 	if !th.sent(list) {

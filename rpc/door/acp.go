@@ -1,9 +1,12 @@
 package door
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/rpc/conn"
 )
@@ -70,23 +73,26 @@ func acpRetryable(e *conn.Error) bool {
 	return false
 }
 
-// ACPText is a notification that shows a text in a session, as a message of the agent: the only one that every editor shows.
-func ACPText(session, text string) ([]byte, error) {
-	type content struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+// acpStaleStart begins each [ACPStale].
+const acpStaleStart = `{"jsonrpc":"2.0","method":"session/update","params":{"_meta":{"thinkd.dev/stale":true},"sessionId":`
+
+// ACPStale is the notification that an editor gets no further updates of a session until it sends a prompt or opens the session again. ACP has no word
+// for that, so it is a text for people, as a message of the agent: the only one that every editor shows. why is not empty.
+func ACPStale(session, why string) []byte {
+	quoted := func(text string) []byte {
+		b, _ := json.Marshal(text) // every string can be encoded
+		return b
 	}
-	type update struct {
-		Kind    string  `json:"sessionUpdate"`
-		Content content `json:"content"`
+	out := append([]byte(acpStaleStart), quoted(session)...)
+	out = append(out, `,"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":`...)
+	out = append(out, quoted("\n\n["+strings.ToUpper(why[:1])+why[1:]+". What happens in the session is not shown here until you send a prompt or open the session again.]\n\n")...)
+	return append(out, `}}}}`...)
+}
+
+// StaleInACP returns the session that a message of [ACPStale] is about; ok is false for other messages, of which only the beginning is read.
+func StaleInACP(message []byte) (session string, ok bool) {
+	if !bytes.HasPrefix(message, []byte(acpStaleStart)) {
+		return "", false
 	}
-	type params struct {
-		Session string `json:"sessionId"`
-		Update  update `json:"update"`
-	}
-	return json.Marshal(struct {
-		Version string `json:"jsonrpc"`
-		Method  string `json:"method"`
-		Params  params `json:"params"`
-	}{"2.0", "session/update", params{session, update{"agent_message_chunk", content{"text", text}}}})
+	return gjson.GetBytes(message, "params.sessionId").Str, true
 }

@@ -162,6 +162,7 @@ var sentinels = []struct {
 		Message: "nothing can be stored: the disk is full or failing"}},
 	{session.ErrCutOff, &conn.Error{Code: conn.CodeClosing, Kind: "cut_off", Message: session.ErrCutOff.Error(),
 		Data: map[string]any{"retry_after_ms": againSoon.Milliseconds()}}},
+	{session.ErrFenced, elsewhere(new(session.ElsewhereError))},
 	{session.ErrDamaged, &conn.Error{Code: conn.CodeInternal, Kind: "damaged",
 		Message: "the stored data is damaged; run `thinkd doctor`"}},
 	{session.ErrReplaced, &conn.Error{Code: conn.CodeClosing, Message: "the store was removed or replaced; the daemon is shutting down"}},

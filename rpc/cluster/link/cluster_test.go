@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -64,6 +65,30 @@ type node struct {
 	server   *rpc.Server
 	edge     *link.Edge
 	end      func() // of its links from other nodes
+}
+
+// placed is the store as a node has it: it cannot claim a session that another node serves.
+type placed struct {
+	*mem.Store
+	n *node
+}
+
+func (p placed) For(o session.Owner) session.Sessions { return placedSessions{p.Store.For(o), p.n} }
+
+type placedSessions struct {
+	session.Sessions
+	n *node
+}
+
+func (p placedSessions) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	c := p.n.c
+	c.mu.Lock()
+	by := cmp.Or(c.serves[id], p.n.name)
+	c.mu.Unlock()
+	if by != p.n.name {
+		return nil, &session.ElsewhereError{Node: by}
+	}
+	return p.Sessions.Claim(ctx, id)
 }
 
 // scripted runs a script for each call.
@@ -145,7 +170,7 @@ func (c *cluster) start(name string) *node {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	if n.group, err = agent.NewGroup(context.Background(), agent.Config{Store: c.store, Catalog: catalog, Log: log,
+	if n.group, err = agent.NewGroup(context.Background(), agent.Config{Store: placed{c.store, n}, Catalog: catalog, Log: log,
 		Provider: func(string) provider.Provider { return c.model }}); err != nil {
 		t.Fatal(err)
 	}
@@ -207,6 +232,23 @@ func (c *cluster) move(id session.ID, to string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.serves[id] = to
+}
+
+// take has a node claim a session from the one that serves it, which notices that when it is to store something.
+func (c *cluster) take(id session.ID, by *node) {
+	c.t.Helper()
+	from := c.nodes[c.serves[id]]
+	c.move(id, by.name)
+	if err := by.group.Open(c.t.Context(), session.Ref{Owner: session.Operator, ID: id}); err != nil {
+		c.t.Fatal(err)
+	}
+	err := from.group.For(session.Operator).Do(c.t.Context(), id, func(a *agent.Agent) error {
+		_, err := a.Set(c.t.Context(), agent.Change{Title: new("renamed")})
+		return err
+	})
+	if _, elsewhere := errors.AsType[*session.ElsewhereError](err); !elsewhere {
+		c.t.Fatalf("%s changes a session that %s has: %v", from.name, by.name, err)
+	}
 }
 
 func (c *cluster) setGone(name string, gone bool) {

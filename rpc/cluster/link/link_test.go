@@ -214,6 +214,43 @@ func TestOwnerOfEditorGone(t *testing.T) {
 	}
 }
 
+// When another node claims the session that an editor follows, the editor gets a text in the session and an error for its pending prompt, whether it is
+// connected to the owner or to another node. Its next prompt goes to the new owner.
+func TestSessionOfEditorMoves(t *testing.T) {
+	for name, at := range map[string]string{"the editor is at the owner": "b", "the editor is at the new owner": "a", "the editor is at neither": "c"} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, "a", "b", "c")
+			b := c.nodes["b"]
+			quiet, waits := b.create(""), b.create("")
+			e := c.nodes[at].editor()
+			e.result("initialize", `{"protocolVersion":1,"clientInfo":{"name":"editor","version":"1"}}`)
+			for _, id := range []session.ID{quiet, waits} {
+				e.result("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/","mcpServers":[]}`, id))
+			}
+			pieces := make(chan string)
+			c.model.calls <- grows(pieces)
+			prompted := e.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"slow"}]}`, waits))
+			pieces <- "half"
+			for _, id := range []session.ID{waits, quiet} {
+				c.take(id, c.nodes["a"])
+				e.next(func(m gjson.Result) bool {
+					return m.Get("params.sessionId").String() == string(id) && strings.Contains(m.Get("params.update.content.text").String(), "Another node serves the session.")
+				})
+			}
+			failed := e.answer(prompted).Get("error")
+			if failed.Get("data.kind").String() != "elsewhere" || failed.Get("data.retryable").Bool() {
+				t.Errorf("the pending prompt: %s", failed)
+			}
+			for _, id := range []session.ID{waits, quiet} {
+				c.model.calls <- says("done")
+				if end := e.result("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"again"}]}`, id)); end.Get("stopReason").String() != "end_turn" {
+					t.Errorf("the next prompt: %s", end)
+				}
+			}
+		})
+	}
+}
+
 // A node that cannot be reached is an error that says so, and that nothing was done.
 func TestUnreachable(t *testing.T) {
 	c := newCluster(t, "a", "b")

@@ -321,8 +321,11 @@ var (
 
 // note takes note of a notification about a session that the client follows.
 func (m *remote) note(message []byte) {
-	if m.client.Dialect() == door.ProtocolACP {
-		return // it has no numbers
+	if m.client.Dialect() == door.ProtocolACP { // its updates have no numbers
+		if id, ok := door.StaleInACP(message); ok {
+			m.unfollow(session.ID(id))
+		}
+		return
 	}
 	id := session.ID(gjson.GetBytes(message, "params.session_id").Str)
 	if !m.following(id) {
@@ -446,10 +449,6 @@ func (m *remote) settle(cause error, drop func()) {
 	}
 }
 
-// unfollowed is for people: ACP has no word for updates that were missed.
-const unfollowed = "\n\n[The node of the cluster that served this session has ended, or cannot be reached. What happens in the session is not shown here until you " +
-	"send a prompt or open the session again.]\n\n"
-
 // tellEditor says in each session that the editor follows that it gets no further updates. Where a prompt waited, the error of the prompt has said so.
 func (m *remote) tellEditor(calls map[uint64]pending, follows map[session.ID]uint64) {
 	for _, p := range calls {
@@ -458,8 +457,8 @@ func (m *remote) tellEditor(calls map[uint64]pending, follows map[session.ID]uin
 		}
 	}
 	for id := range follows {
-		message, err := door.ACPText(string(id), unfollowed)
-		if err != nil || m.client.Notify(m.client.Context(), message) != nil {
+		message := door.ACPStale(string(id), "the node that served this session has ended, or cannot be reached")
+		if m.client.Notify(m.client.Context(), message) != nil {
 			return // the client has gone
 		}
 	}
