@@ -210,13 +210,16 @@ func (s *state) enterGate(req *provider.Request) bool {
 	return s.record(fact{r.ID, pass.Reserved, nil}) == nil
 }
 
-// fits refuses another call of a turn whose user has stored all that the quota has. The prompt and the call that runs are stored in any case.
+// fits refuses another call of a turn whose user has stored all that the quota has. The prompt and the call that runs are stored in any case. It may wait
+// for the store of a cluster.
 func (s *state) fits() error {
-	release, err := s.cfg.stored.Reserve(s.ctx, s.ref.Owner, 0)
-	if err == nil {
-		release()
-	}
-	return err
+	return s.await(s.ctx, func(ctx context.Context) error {
+		release, err := s.cfg.stored.Reserve(ctx, s.ref.Owner, 0)
+		if err == nil {
+			release()
+		}
+		return err
+	})
 }
 
 // waitsForOthers lets the running call try again after a pause, unless it has done so for long.

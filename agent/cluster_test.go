@@ -23,6 +23,15 @@ type blocks struct {
 func (*blocks) Nodes() int                  { return 2 }
 func (*blocks) Unbroken(time.Duration) bool { return true }
 
+func (*blocks) Changes(context.Context, session.Owner) (map[session.ID]uint64, error) {
+	return nil, nil
+}
+
+func (*blocks) ChangeStored(_ context.Context, _ session.Owner, change func([]session.Block) (session.Block, error)) (time.Duration, error) {
+	_, err := change(nil)
+	return 0, err
+}
+
 func (b *blocks) ChangeBlock(_ context.Context, pot *session.Owner, change func([]session.Block) (session.Block, error)) (time.Duration, error) {
 	b.mu.Lock()
 	other, slow := b.other, b.slow

@@ -72,6 +72,12 @@ const maxQueue = 1000
 // maxPinned is how many messages of a session may be pinned: each call sends them all.
 const maxPinned = 100
 
+// Cluster is the other nodes of a cluster, which count together what users spend and store.
+type Cluster interface {
+	gate.Cluster
+	stored.Cluster
+}
+
 // Config has what all agents of a daemon share.
 type Config struct {
 	Store session.Store
@@ -80,7 +86,7 @@ type Config struct {
 	Shared bool
 
 	// Cluster is the other processes that spend the quotas and the limits for all sessions too; nil: there are none.
-	Cluster gate.Cluster
+	Cluster Cluster
 
 	// Left lists the sessions of all owners with a turn that a crash left open; NewGroup ends these turns. nil: there are none.
 	// Other open turns end when their session is loaded.

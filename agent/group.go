@@ -61,7 +61,7 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 			return cfg.Store.Ledger().Budgets(ctx, today)
 		})
 	}
-	cfg.stored = stored.New(cfg.Store, cfg.Stored)
+	cfg.stored = stored.New(cfg.Store, cfg.Stored, cfg.Cluster)
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (g *Group) giveBack() {
 			return
 		case <-tick.C:
 		}
-		if err := g.cfg.gate.Look(g.ctx); err != nil && g.ctx.Err() == nil {
+		if err := errors.Join(g.cfg.gate.Look(g.ctx), g.cfg.stored.Look(g.ctx)); err != nil && g.ctx.Err() == nil {
 			g.cfg.Log.Debug("what this node has reserved of quotas and limits stays reserved for now", "err", err)
 		}
 	}

@@ -87,7 +87,7 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if err := s.cfg.gate.Room(s.ctx, s.ref.Owner, allowance); err != nil {
 		return Receipt{}, err
 	}
-	release, err := s.cfg.stored.ReservePrompt(s.ctx, s.ref.Owner, p.Content)
+	release, err := s.reservePrompt(p.Content)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -131,6 +131,15 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	s.queue.Held = false
 	s.publishQueue()
 	return r, nil
+}
+
+// reservePrompt reserves what the log takes of a prompt until release. It may wait for the store of a cluster.
+func (s *state) reservePrompt(content provider.Blocks) (release func(), err error) {
+	err = s.await(s.ctx, func(ctx context.Context) (err error) {
+		release, err = s.cfg.stored.ReservePrompt(ctx, s.ref.Owner, content)
+		return err
+	})
+	return release, err
 }
 
 // showable is what a user says with what the headers of its media say, or a *media.Error that names another model if a model does not
@@ -203,7 +212,7 @@ func (s *state) append(p Prompt) (Receipt, error) {
 		return Receipt{}, err
 	}
 	p.Content = content
-	release, err := s.cfg.stored.ReservePrompt(s.ctx, s.ref.Owner, p.Content)
+	release, err := s.reservePrompt(p.Content)
 	if err != nil {
 		return Receipt{}, err
 	}

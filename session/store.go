@@ -182,11 +182,13 @@ type Hold struct {
 	Reserved
 }
 
-// Block is what one node of a cluster may spend of a quota or a limit, and what it has spent that the ledger does not have yet.
+// Block is what one node of a cluster may spend of a quota or a limit, and what it has spent that the ledger does not have yet. For the quota of stored
+// bytes, the logs take the place of the ledger.
 type Block struct {
-	Day    Day            `json:"day"` // on which it was taken; it counts for later days of others too
+	Day    Day            `json:"day,omitempty"` // on which it was taken; it counts for later days of others too. Stored bytes have no day
 	Tokens int            `json:"tokens,omitempty"`
 	Cost   provider.Money `json:"cost,omitempty"` // as in Usage
+	Bytes  int64          `json:"bytes,omitempty"`
 }
 
 // Charge is a change of the ledger: what a call used, or how a reservation changes the budgets.

@@ -4,7 +4,10 @@
 // deleted session took is subtracted. A request that stores something reserves its bytes first, so that requests in parallel do not exceed
 // the quota together.
 //
+// In a cluster other nodes store sessions of the same user. Then each node has a block of the quota, and counts again what has changed when the block has
+// no room for a request. All nodes together reserve no more than the quota has, whichever of them are asked.
+//
 // An image or a document counts in each session that has it, although the store keeps it once. What a fork shares counts once.
 //
-// Inside the package, files depend in one direction: meter.
+// Inside the package, files depend in one direction: meter, share and size.
 package stored

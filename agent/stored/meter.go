@@ -2,25 +2,20 @@ package stored
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
-	"github.com/thinkd/thinkd/agent/room"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
-// Full refuses a request that would exceed the quota of its user.
-type Full struct{ Used, Most int64 }
-
-func (e *Full) Error() string {
-	return fmt.Sprintf("your sessions take %d bytes, and you may store %d: delete sessions to go on", e.Used, e.Most)
-}
-
 // Meter counts what users store. It is safe for concurrent use. A nil Meter bounds nothing.
 type Meter struct {
-	most  func(session.Owner) int64 // 0: any amount
-	store session.Store
+	most    func(session.Owner) int64 // 0: any amount
+	store   session.Store
+	cluster Cluster // nil: no other node stores anything
 
 	mu    sync.Mutex
 	users map[session.Owner]*user
@@ -28,6 +23,8 @@ type Meter struct {
 
 // user is what one user stores.
 type user struct {
+	share *share // nil: no other node stores anything, and what follows counts
+
 	mu       sync.Mutex // held while the sessions are read for the first time
 	known    bool
 	sum      int64 // of sessions
@@ -35,12 +32,12 @@ type user struct {
 	sessions map[session.ID]int64
 }
 
-// New counts the sessions of a store. most is the quota of a user; nil: nobody has one, and New returns nil.
-func New(store session.Store, most func(session.Owner) int64) *Meter {
+// New counts the sessions of a store. most is the quota of a user; nil: nobody has one, and New returns nil. c nil: no other node uses the store.
+func New(store session.Store, most func(session.Owner) int64, c Cluster) *Meter {
 	if most == nil {
 		return nil
 	}
-	return &Meter{most: most, store: store, users: make(map[session.Owner]*user)}
+	return &Meter{most: most, store: store, cluster: c, users: make(map[session.Owner]*user)}
 }
 
 // of returns a user with a quota, and the quota; nil: there is none.
@@ -57,17 +54,23 @@ func (m *Meter) of(o session.Owner) (*user, int64) {
 	u := m.users[o]
 	if u == nil {
 		u = &user{sessions: make(map[session.ID]int64)}
+		if m.cluster != nil {
+			u.share = newShare(m.cluster, o, m.store.For(o))
+		}
 		m.users[o] = u
 	}
 	return u, most
 }
 
-// Reserve holds bytes for what a user is about to store, until release. It may read the user's sessions. The error is *[Full], or that
-// of the store.
+// Reserve holds bytes for what a user is about to store, until release. It may read the user's sessions, and write in a cluster. The error is *[Full],
+// or that of the store.
 func (m *Meter) Reserve(ctx context.Context, o session.Owner, bytes int64) (release func(), err error) {
 	u, most := m.of(o)
 	if u == nil {
 		return func() {}, nil
+	}
+	if u.share != nil {
+		return u.share.reserve(ctx, bytes, most)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -90,6 +93,10 @@ func (m *Meter) Used(ctx context.Context, o session.Owner) (bytes int64, ok bool
 	u, _ := m.of(o)
 	if u == nil {
 		return 0, false, nil
+	}
+	if u.share != nil {
+		bytes, err = u.share.total(ctx)
+		return bytes, err == nil, err
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -134,10 +141,11 @@ func (u *user) count(ctx context.Context, of session.Sessions) error {
 			if _, counted := u.sessions[s.ID]; counted || s.Status == session.Damaged { // a list may have a session twice
 				continue
 			}
-			n, err := sizeOf(ctx, of, s.ID)
-			if err != nil {
+			var c counted
+			if err := c.read(ctx, of, s.ID); err != nil {
 				return err
 			}
+			n := c.record + c.bytes
 			u.sessions[s.ID], u.sum = n, u.sum+n
 		}
 		if q.Cursor = next; next == "" {
@@ -145,47 +153,6 @@ func (u *user) count(ctx context.Context, of session.Sessions) error {
 			return nil
 		}
 	}
-}
-
-func sizeOf(ctx context.Context, of session.Sessions, id session.ID) (n int64, err error) {
-	record, err := of.Get(ctx, id)
-	if err != nil {
-		return 0, nil // deleted or damaged meanwhile
-	}
-	n = room.OfRecord(record)
-	for after := uint64(0); ; {
-		entries, err := of.Entries(ctx, id, after, 256)
-		if err != nil || len(entries) == 0 {
-			return n, err
-		}
-		n += Bytes(entries)
-		after += uint64(len(entries))
-	}
-}
-
-// Bytes is what entries take, with their media.
-func Bytes(entries []session.Entry) (n int64) {
-	texts, err := session.EncodeEntries(entries)
-	if err != nil { // the store says so
-		return 0
-	}
-	for i, text := range texts {
-		n += int64(len(text))
-		if said, ok := entries[i].Body.(session.Prompt); ok {
-			n += mediaBytes(said.Content)
-		}
-	}
-	return n
-}
-
-// mediaBytes returns the bytes of the files that the log refers to for these blocks.
-func mediaBytes(blocks provider.Blocks) (n int64) {
-	for _, b := range blocks {
-		if file, ok := b.(provider.Media); ok && file.Hash != "" {
-			n += int64(file.Size)
-		}
-	}
-	return n
 }
 
 // Wants reports whether Add is of use for a user.
@@ -200,6 +167,10 @@ func (m *Meter) Add(ref session.Ref, bytes int64) {
 	if u == nil {
 		return
 	}
+	if u.share != nil {
+		u.share.add(bytes)
+		return
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.known { // otherwise it is counted with the rest
@@ -211,11 +182,26 @@ func (m *Meter) Add(ref session.Ref, bytes int64) {
 // Forget subtracts what a session took that was deleted.
 func (m *Meter) Forget(ref session.Ref) {
 	u, _ := m.of(ref.Owner)
-	if u == nil {
+	if u == nil || u.share != nil { // a share counts again when it needs room
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.sum -= u.sessions[ref.ID]
 	delete(u.sessions, ref.ID)
+}
+
+// Look gives back to the other nodes what this node has reserved of quotas and does not need. The caller calls it about once a second, if there are other
+// nodes. It writes.
+func (m *Meter) Look(ctx context.Context) (err error) {
+	if m == nil || m.cluster == nil {
+		return nil
+	}
+	m.mu.Lock()
+	users := maps.Clone(m.users)
+	m.mu.Unlock()
+	for o, u := range users {
+		err = errors.Join(err, u.share.look(ctx, m.most(o)))
+	}
+	return err
 }

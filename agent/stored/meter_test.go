@@ -53,7 +53,7 @@ func TestMeter(t *testing.T) {
 	if first < 5000 || second < 8000 {
 		t.Fatal("media and text do not count", first, second)
 	}
-	m := New(s, func(o session.Owner) int64 { return first + second + 100 })
+	m := New(s, func(o session.Owner) int64 { return first + second + 100 }, nil)
 	reserve := func(n int64) (func(), *Full) {
 		t.Helper()
 		release, err := m.Reserve(t.Context(), ann, n)
@@ -94,7 +94,7 @@ func TestMeter(t *testing.T) {
 // Requests in parallel never store more together than the quota has.
 func TestRace(t *testing.T) {
 	const most, each = 10_000, 300
-	m := New(store(t), func(session.Owner) int64 { return most })
+	m := New(store(t), func(session.Owner) int64 { return most }, nil)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var sum int64

@@ -32,16 +32,28 @@ const allBlocks = "blocks"
 // nodes, and returns that of this node; the zero Block removes it. It may run several times: when another node was faster, and after an answer that was
 // lost. The ledger that it reads has everything that the owners of these blocks have given up, as long as they read it before.
 func (s *Store) ChangeBlock(ctx context.Context, owner *session.Owner, change func(others []session.Block) (session.Block, error)) error {
-	if err := s.ready(ctx); err != nil {
+	if owner == nil {
+		return s.changeBlock(ctx, s.all(allBlocks), change)
+	}
+	p, err := s.owner(ctx, *owner)
+	if err != nil {
 		return err
 	}
-	subject := s.all(allBlocks)
-	if owner != nil {
-		p, err := s.owner(ctx, *owner)
-		if err != nil {
-			return err
-		}
-		subject = s.value(p, kindBlocks, "all")
+	return s.changeBlock(ctx, s.value(p, kindBlocks, "all"), change)
+}
+
+// ChangeStored is [Store.ChangeBlock] for the bytes that an owner may store. What change learns from [Store.Changes] has the part of the ledger.
+func (s *Store) ChangeStored(ctx context.Context, owner session.Owner, change func(others []session.Block) (session.Block, error)) error {
+	p, err := s.owner(ctx, owner)
+	if err != nil {
+		return err
+	}
+	return s.changeBlock(ctx, s.value(p, kindBlocks, "stored"), change)
+}
+
+func (s *Store) changeBlock(ctx context.Context, subject string, change func(others []session.Block) (session.Block, error)) error {
+	if err := s.ready(ctx); err != nil {
+		return err
 	}
 	_, err := s.driver.cas(ctx, s.state(), subject, func(old message, _ bool) ([]byte, error) {
 		b, err := readBlocks(old)
@@ -105,6 +117,19 @@ func (b blocks) has(which func(lease.Node) bool) (has bool) {
 		has = which(n) || has
 	}
 	return has
+}
+
+// Changes has a number for each session of an owner, which is another one after each change of its log. Deleted sessions have one too. Other nodes see
+// what this node has appended before.
+func (s *Store) Changes(ctx context.Context, owner session.Owner) (map[session.ID]uint64, error) {
+	list := make(map[session.ID]uint64)
+	err := ledger{s}.each(ctx, owner, func(m message) error {
+		if kind, key := kindOf(m.subject); kind == kindSession {
+			list[session.ID(key)] = m.seq
+		}
+		return nil
+	})
+	return list, err
 }
 
 // SettleHolds ends the reservations of calls that no log has and that nodes had made which are gone. They count as they were reserved.

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/thinkd/thinkd/agent/gate"
+	"github.com/thinkd/thinkd/agent/stored"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
@@ -173,7 +174,7 @@ type losing struct {
 
 func (l losing) Request(ctx context.Context, try int, m *nats.Msg) (*nats.Msg, error) {
 	answer, err := l.Link.Request(ctx, try, m)
-	if strings.HasSuffix(m.Subject, ".q.all") && l.n.Add(1)%3 == 0 {
+	if strings.Contains(m.Subject, ".q.") && l.n.Add(1)%3 == 0 {
 		return nil, errors.New("the test lost this")
 	}
 	return answer, err
@@ -259,5 +260,92 @@ func TestBlocksOfNodesThatAreGone(t *testing.T) {
 	holds, err := left.Store.Ledger().Holds(t.Context())
 	if err != nil || len(holds) > 0 {
 		t.Errorf("%d reservations, %v", len(holds), err)
+	}
+}
+
+// keeper is a node at which a user stores something.
+type keeper struct {
+	*jet.Store
+	*stored.Meter
+	ref session.Ref
+	log session.Log
+}
+
+func keep(t *testing.T, link jet.Link, n int, most int64) *keeper {
+	t.Helper()
+	store, err := jet.Open(t.Context(), link, jet.Options{Shards: 1, Replicas: 1, MaxGrowth: 1 << 20, Node: lease.Node(n)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	k := &keeper{Store: store, ref: session.Ref{Owner: annOf, ID: storetest.ID(n)}}
+	k.Meter = stored.New(store, func(session.Owner) int64 { return most }, k)
+	storetest.Create(t, store.For(annOf), session.Session{ID: k.ref.ID})
+	k.log = storetest.Claim(t, store.For(annOf), k.ref.ID)
+	return k
+}
+
+func (k *keeper) Nodes() int                  { return 3 }
+func (k *keeper) Unbroken(time.Duration) bool { return true }
+
+func (k *keeper) ChangeStored(ctx context.Context, owner session.Owner, change func([]session.Block) (session.Block, error)) (time.Duration, error) {
+	return 0, k.Store.ChangeStored(ctx, owner, change)
+}
+
+// fill appends entries until the quota is full.
+func (k *keeper) fill(t *testing.T) {
+	entries := []session.Entry{{Turn: storetest.TurnA, Body: session.Retry{Message: session.MessageID(strings.Repeat("m", 200))}}}
+	for {
+		release, err := k.Reserve(t.Context(), annOf, stored.Bytes(entries))
+		if errors.As(err, new(*stored.Full)) {
+			return
+		}
+		if errors.Is(err, session.ErrReadOnly) { // the answer was lost three times
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if _, err := k.log.Append(t.Context(), entries...); err != nil {
+			t.Error(err)
+		}
+		k.Add(k.ref, stored.Bytes(entries))
+		release()
+	}
+}
+
+// Three nodes store sessions of one user until the quota is full, and answers to changes of blocks are lost. All that the quota has is stored, and not more.
+// Each node counts what the others have stored.
+func TestStoredBytesOfNodes(t *testing.T) {
+	const most = 20_000
+	link := losing{jettest.Start(t, 1).Dial(), new(atomic.Int32)}
+	nodes := []*keeper{keep(t, link, 1, most), keep(t, link, 2, most), keep(t, link, 3, most)}
+	var ends []<-chan struct{}
+	for _, k := range nodes {
+		ends = append(ends, testgo.Go(t, func() { k.fill(t) })) // awaited below
+	}
+	for _, end := range ends {
+		<-end
+	}
+	for range 11 {
+		for _, k := range nodes {
+			if err := k.Look(t.Context()); err != nil && !errors.Is(err, session.ErrReadOnly) {
+				t.Fatal(err)
+			}
+		}
+	}
+	nodes[2].fill(t)
+	for _, k := range nodes {
+		if sum, _, err := k.Used(t.Context(), annOf); sum > most || sum < most-400 || err != nil {
+			t.Errorf("a node counts %d bytes of %d, %v", sum, most, err)
+		}
+	}
+	if link.n.Load() < 3 {
+		t.Error("no answer was lost")
 	}
 }

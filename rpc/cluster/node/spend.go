@@ -15,6 +15,21 @@ func (n *Node) Nodes() int { return 1 + len(n.beats.Peers()) }
 // ChangeBlock replaces the block of this node: see jet.Store.ChangeBlock. It waits for the contact, until the node gives up what runs. On return, the node
 // has been in contact since the change.
 func (n *Node) ChangeBlock(ctx context.Context, owner *session.Owner, change func(others []session.Block) (session.Block, error)) (at time.Duration, err error) {
+	return n.inContact(ctx, func(ctx context.Context) error { return n.store.ChangeBlock(ctx, owner, change) })
+}
+
+// ChangeStored is ChangeBlock for the bytes that an owner may store: see jet.Store.ChangeStored.
+func (n *Node) ChangeStored(ctx context.Context, owner session.Owner, change func(others []session.Block) (session.Block, error)) (at time.Duration, err error) {
+	return n.inContact(ctx, func(ctx context.Context) error { return n.store.ChangeStored(ctx, owner, change) })
+}
+
+// Changes is that of jet.Store.
+func (n *Node) Changes(ctx context.Context, owner session.Owner) (map[session.ID]uint64, error) {
+	return n.store.Changes(ctx, owner)
+}
+
+// inContact repeats a change of a block until the node was in contact from its begin to its end.
+func (n *Node) inContact(ctx context.Context, change func(context.Context) error) (at time.Duration, err error) {
 	ctx, stop := n.contact.bound(ctx)
 	defer stop()
 	for {
@@ -22,7 +37,7 @@ func (n *Node) ChangeBlock(ctx context.Context, owner *session.Owner, change fun
 			return 0, known(err)
 		}
 		at = n.beats.Clock()
-		if err := n.store.ChangeBlock(ctx, owner, change); err != nil {
+		if err := change(ctx); err != nil {
 			return 0, known(err)
 		}
 		if n.beats.Unbroken(at) {
