@@ -19,7 +19,7 @@ import (
 //	                                 └─ inbox, if the node is cut off ──► refused with session.ErrCutOff
 //
 // All else stays where it is: other requests in inbox, and what the model says in the steps of its call, which are bounded and slow the stream down.
-// What await does calls neither record nor a method of the view, so the order of entries and the numbers of updates are those of the steps.
+// What await does calls neither record nor a method that changes the view, so the order of entries and the numbers of updates are those of the steps.
 //
 // After a step, endCancelled ends the turn of each cancel that arrived. Until then nothing begins in that turn (halted). If the agent ends instead, its
 // store has failed or another node has the session, and the caller asks again.
@@ -93,6 +93,18 @@ func (s *state) await(ctx context.Context, write func(context.Context) error) er
 			}
 		}
 	}
+}
+
+// whole is [session.View.Whole], which may read the log.
+func (s *state) whole(ctx context.Context, t *session.Turn) (whole *session.Turn, err error) {
+	if !t.Released && !t.Unloaded {
+		return t, nil
+	}
+	err = s.await(ctx, func(ctx context.Context) (err error) {
+		whole, err = s.view.Whole(ctx, s.store, t)
+		return err
+	})
+	return whole, err
 }
 
 // halt stops what a cancel is about to end. A parked turn has nothing to stop, and its cancel may still be refused.

@@ -85,6 +85,36 @@ func TestCancelDuringAppend(t *testing.T) {
 	})
 }
 
+// A cancel that arrives while the log is read, or a mark is stored, ends the model call at once.
+func TestCancelDuringRead(t *testing.T) {
+	for _, name := range []string{"mark", "attach"} {
+		synctest.Test(t, func(t *testing.T) {
+			stopped := make(chan struct{})
+			b, s := newShared(t, events(append(say("Say."), ended)...), until(stopped, think("Think.")...), events(append(say("Again."), ended)...))
+			defer b.close()
+			id := b.session("sim/claude", provider.High)
+			b.turn(id, "w")
+			r := b.prompted(id, text("x"))
+			b.prompted(id, text("y"))
+			synctest.Wait()
+			slow := s.waits()
+			asked := b.begin(id, map[string]func(*Agent) error{name: map[string]func(*Agent) error{
+				"mark": func(a *Agent) error { return a.MarkRead(t.Context(), "ann", "") },
+				"attach": func(a *Agent) error { // the prompt that waits is in the log alone
+					_, _, err := a.Attach(t.Context(), 10)
+					return err
+				},
+			}[name]})
+			asked.pending(t, "while the store does not answer")
+			acknowledged := cancelNow(t, b.agent(id), r.Turn, stopped)
+			close(slow)
+			<-acknowledged
+			synctest.Wait()
+			asked.answered(t, "when the store answers", nil)
+		})
+	}
+}
+
 // waiting is a session whose model has ended a block, and thinks on. The append of the block waits until slow is closed.
 func waiting(t *testing.T, stopped chan struct{}) (b *bench, s *shared, id session.ID, turn session.TurnID, slow chan struct{}) {
 	t.Helper()

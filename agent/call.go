@@ -286,7 +286,7 @@ func (s *state) promptQuestion(t *session.Turn, c choice) *session.Spending {
 // pinnedUpto is what a summary of the messages up to one keeps word for word.
 func (s *state) pinnedUpto(c choice, upto session.MessageID) ([]session.Pinned, error) {
 	return s.conversation().share(c.ref()).Pinned(upto, func(t *session.Turn) (*session.Turn, error) {
-		return s.view.Whole(context.WithoutCancel(s.ctx), s.store, t)
+		return s.whole(context.WithoutCancel(s.ctx), t)
 	})
 }
 

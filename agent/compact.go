@@ -456,7 +456,11 @@ func (s *state) summaries(list []session.Summary) ([]Summary, error) {
 	undoable := s.view.Undoable()
 	whole := make([]Summary, 0, len(list))
 	for _, sum := range list {
-		c, err := s.view.Compacted(s.ctx, s.store, sum)
+		var c session.Compaction
+		err := s.await(s.ctx, func(ctx context.Context) (err error) {
+			c, err = s.view.Compacted(ctx, s.store, sum)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}

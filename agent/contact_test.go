@@ -85,6 +85,21 @@ func (s sharedSessions) Claim(ctx context.Context, id session.ID) (session.Log, 
 	return &sharedLog{log, s.of}, nil
 }
 
+// Entries and MarkRead wait as appends do, if there is no condition.
+func (s sharedSessions) Entries(ctx context.Context, id session.ID, after uint64, limit int) ([]session.Entry, error) {
+	if err := s.of.settle(ctx, nil); err != nil {
+		return nil, err
+	}
+	return s.Sessions.Entries(ctx, id, after, limit)
+}
+
+func (s sharedSessions) MarkRead(ctx context.Context, id session.ID, principal string, ended int) error {
+	if err := s.of.settle(ctx, nil); err != nil {
+		return err
+	}
+	return s.Sessions.MarkRead(ctx, id, principal, ended)
+}
+
 type sharedLog struct {
 	session.Log
 	of *shared

@@ -611,7 +611,7 @@ func (s *state) editQueued(id session.TurnID, e Edit) error {
 	if err != nil {
 		return err
 	}
-	if t, err = s.view.Whole(s.ctx, s.store, t); err != nil {
+	if t, err = s.whole(s.ctx, t); err != nil {
 		return err
 	}
 	p := t.Prompt

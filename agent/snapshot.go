@@ -125,7 +125,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*fee
 			snap.Turn.Continues, snap.Turn.Joins = goesOn(s.run.Turn)
 		}
 		for _, t := range s.view.Queue() {
-			whole, err := s.view.Whole(s.ctx, s.store, t)
+			whole, err := s.whole(s.ctx, t)
 			if err != nil {
 				return snap, err
 			}
@@ -185,7 +185,7 @@ func (a *Agent) Wait(ctx context.Context, id session.TurnID) (Ended, error) {
 			if t.Into != "" {
 				t = s.view.Turn(t.Into)
 			}
-			t, err := s.view.Whole(s.ctx, s.store, t)
+			t, err := s.whole(s.ctx, t)
 			if err != nil {
 				return nil, err
 			}
@@ -288,7 +288,8 @@ func (a *Agent) MarkRead(ctx context.Context, principal string, upto session.Tur
 		if !marked.MarkRead(principal, ended) {
 			return struct{}{}, nil
 		}
-		if err := s.store.MarkRead(context.WithoutCancel(s.ctx), s.id, principal, ended); err != nil {
+		err := s.await(context.WithoutCancel(s.ctx), func(ctx context.Context) error { return s.store.MarkRead(ctx, s.id, principal, ended) })
+		if err != nil {
 			return struct{}{}, err
 		}
 		s.view.Session, s.unlisted = marked, true
@@ -644,7 +645,7 @@ func (s *state) newest(first, end place, limit int, wanted func(*session.Turn) b
 
 // part copies those messages of a turn that stand from first on to before end.
 func (s *state) part(turn int, first, end place) ([]Message, error) {
-	t, err := s.view.Whole(s.ctx, s.store, s.view.Turns[turn])
+	t, err := s.whole(s.ctx, s.view.Turns[turn])
 	if err != nil {
 		return nil, err
 	}
