@@ -7,8 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
-	"flag"
-	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -19,16 +17,6 @@ import (
 	"testing"
 	"time"
 )
-
-// MainOfStories runs the tests of a package with Stories, three in parallel: a story is a chain of processes that wait for each other, so
-// that as many stories as processors would leave these idle.
-func MainOfStories(m *testing.M) {
-	if err := flag.Set("test.parallel", "3"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	Main(m)
-}
 
 // Stories runs the browser tests of one folder below web/test, each *.test.mjs as a subtest of its own. They drive the program as users
 // have it, without the race detector, since they measure how long things take. THINKD_SHOTS names a folder for screenshots. The tests

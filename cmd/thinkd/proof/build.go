@@ -3,6 +3,7 @@ package proof
 import (
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,8 +19,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a package. They fail if they leave a goroutine behind.
+// Main runs the tests of a package, four in parallel: a system test is a chain of processes that wait for each other, so that as many tests
+// as processors would leave these idle. The tests fail if they leave a goroutine behind.
 func Main(m *testing.M) {
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)

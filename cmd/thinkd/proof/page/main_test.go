@@ -6,4 +6,4 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 )
 
-func TestMain(m *testing.M) { proof.MainOfStories(m) }
+func TestMain(m *testing.M) { proof.Main(m) }
