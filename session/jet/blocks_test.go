@@ -129,6 +129,7 @@ func untilFull(t *testing.T, tokens int, between func(), nodes ...*spender) (cal
 
 // Three nodes race to one quota. They use all of it, except what each may have free, and not more. A call in the block of its node writes no block.
 func TestQuotaOfNodes(t *testing.T) {
+	t.Parallel()
 	link := jettest.Start(t, 1).Dial()
 	var changes atomic.Int32
 	counted := counting{link, &changes}
@@ -182,6 +183,7 @@ func (l losing) Request(ctx context.Context, try int, m *nats.Msg) (*nats.Msg, e
 
 // Answers are lost, and the store servers elect other leaders meanwhile. Nothing counts twice, and the quota is not exceeded.
 func TestQuotaOverLostAnswers(t *testing.T) {
+	t.Parallel()
 	testgo.Cost(t)
 	servers := jettest.Start(t, 3)
 	link := servers.Dial()
@@ -214,6 +216,7 @@ func TestQuotaOverLostAnswers(t *testing.T) {
 // A node that is gone leaves its block, until the ledger has what its calls used. Then all of it is there for the others, however often that happens. What its
 // calls that no log has had reserved counts as used.
 func TestBlocksOfNodesThatAreGone(t *testing.T) {
+	t.Parallel()
 	link := jettest.Start(t, 1).Dial()
 	q := gate.Quota{DayTokens: 10_000}
 	left := spend(t, link, 1, 1, q)

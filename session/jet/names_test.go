@@ -23,6 +23,7 @@ func TestOwners(t *testing.T) {
 
 // TestSubjects: whatever the names of tenants and users are, they are in no subject, and nobody sees what is another owner's.
 func TestSubjects(t *testing.T) {
+	t.Parallel()
 	link := jettest.Start(t, 1).Dial()
 	s := openOne(t, link)
 	subjects := make(chan *nats.Msg, 10_000)
@@ -122,6 +123,7 @@ func (f *forgetful) Request(ctx context.Context, try int, m *nats.Msg) (*nats.Ms
 
 // TestLostGrowth loses a quarter of the publications of growth. All of an open block is found by the next holder, as soon as it was stored.
 func TestLostGrowth(t *testing.T) {
+	t.Parallel()
 	link := jettest.Start(t, 1).Dial()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -34,6 +34,7 @@ func openOne(t *testing.T, link jet.Link) *jet.Store {
 
 // TestBackward reads a log backward, by its maps: the first time, and when it has grown. It has appends of several messages.
 func TestBackward(t *testing.T) {
+	t.Parallel()
 	link := jettest.Start(t, 1).Dial()
 	s, id := openOne(t, link), storetest.ID(1)
 	of := s.For(session.Operator)
@@ -122,6 +123,7 @@ func deleted(t *testing.T, of session.Sessions, id session.ID) {
 
 // TestLostAnswers has the connection break in an append: before the server has it, and after the server has stored it.
 func TestLostAnswers(t *testing.T) {
+	t.Parallel()
 	servers := jettest.Start(t, 1)
 	proxy := jettest.NewProxy(t, servers.Address(0))
 	s, clean, id := openOne(t, jettest.Dial(t, proxy.URL())), openOne(t, servers.Dial()), storetest.ID(1)

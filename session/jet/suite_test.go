@@ -17,6 +17,7 @@ import (
 
 // TestOneServer is the contract of every store, with one server.
 func TestOneServer(t *testing.T) {
+	t.Parallel()
 	testgo.Cost(t)
 	suite(t, 1, 2)
 }

@@ -221,6 +221,7 @@ func TestTablesWithoutServers(t *testing.T) {
 
 // A server that takes requests and does not answer keeps nobody from seeing changes over another connection.
 func TestTablesWithMuteServer(t *testing.T) {
+	t.Parallel()
 	servers := jettest.Start(t, 1)
 	proxy := jettest.NewProxy(t, servers.Address(0))
 	half, whole := openTables(t, jettest.Dial(t, proxy.URL(), servers.URL(0))).Table("n"), openTables(t, servers.Dial()).Table("n")

@@ -253,6 +253,7 @@ func TestSessionOfEditorMoves(t *testing.T) {
 
 // A node that cannot be reached is an error that says so, and that nothing was done.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "a", "b")
 	id := c.nodes["b"].create("")
 	c.nodes["b"].end()
@@ -266,6 +267,7 @@ func TestUnreachable(t *testing.T) {
 // A request waits while its session goes to another node: from a node that was killed to the edge, or to a third node. At the address of the killed node
 // nobody may answer, a proxy that hangs up, or another program that has got the port.
 func TestWaitsForMove(t *testing.T) {
+	t.Parallel()
 	answers := func(answer string) string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -318,6 +320,7 @@ func TestWaitsForMove(t *testing.T) {
 
 // Links need a certificate of the cluster with the name of a node that is present.
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	other := newAuthority(t)
 	for _, k := range []struct {
 		name  string
@@ -451,6 +454,7 @@ func TestForeignSession(t *testing.T) {
 // A viewer on the other node that reads nothing holds up nobody. What waits for it is bounded: it gets stale, or its connection ends because it has
 // taken nothing for too long, and it attaches again.
 func TestSlowRemoteViewer(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "a", "b")
 	id := c.nodes["b"].create("")
 	slow, other, here := c.nodes["a"].connect(), c.nodes["a"].connect(), c.nodes["b"].connect()
@@ -553,6 +557,7 @@ func TestRotation(t *testing.T) {
 
 // A link ends when the certificate of the other node expires.
 func TestCertificateExpires(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "a", "b")
 	n := c.nodes["b"]
 	c.by.write(n.files, time.Now().Add(time.Hour), nodeURI("b"))

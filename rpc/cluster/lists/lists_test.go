@@ -132,6 +132,7 @@ func rowIn(id int, rest string) string {
 
 // Clients of one node get what changes at the other one: their own sessions and those that are shared with them, as they are at last.
 func TestChanges(t *testing.T) {
+	t.Parallel()
 	servers := jettest.Start(t, 3)
 	shared := session.Ref{Owner: ann, ID: storetest.ID(1)}
 	guests := func(ref session.Ref) []session.Owner {
@@ -177,6 +178,7 @@ func TestChanges(t *testing.T) {
 
 // What is lost is noticed, and clients list again: messages that are missing, also the last one, a node that died, and this node's own absence.
 func TestLosses(t *testing.T) {
+	t.Parallel()
 	servers := jettest.Start(t, 1)
 	a, b := begin(t, servers.Dial(), 10, nil), begin(t, servers.Dial(), 11, nil)
 	defer a.Close()
@@ -210,6 +212,7 @@ func TestLosses(t *testing.T) {
 
 // A node that missed messages says so, and their sender asks again for the lists that its clients watch.
 func TestMissedQuestion(t *testing.T) {
+	t.Parallel()
 	servers := jettest.Start(t, 1)
 	a, b := begin(t, servers.Dial(), 10, nil), begin(t, servers.Dial(), 11, nil)
 	defer a.Close()

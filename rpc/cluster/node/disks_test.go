@@ -61,6 +61,7 @@ func reconnected(t *testing.T, conn *nats.Conn, id string, change <-chan nats.St
 // With the config of docs/cluster.md a node knows that a server syncs. It asks again when the server was restarted, and the answer counts for sessions
 // that are created.
 func TestDisks(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	servers := jettest.StartConfig(t, documented(t, dir))
 	conn, err := jet.Dial(servers.URL(0), nats.UserInfo("node", "change-this"), nats.IgnoreDiscoveredServers())
@@ -141,6 +142,7 @@ func TestDisksEnd(t *testing.T) {
 
 // A node creates no session in a store that does not sync, and goes on with those that are there.
 func TestWeakStore(t *testing.T) {
+	t.Parallel()
 	testgo.Cost(t)
 	dir := t.TempDir()
 	servers := jettest.StartConfig(t, documented(t, dir))

@@ -32,6 +32,7 @@ func (s slow) Append(context.Context, ...session.Entry) (uint64, error) {
 
 // After a loss of contact all loaded sessions confirm their logs. Only some do so in parallel, and an append with entries does not wait for them.
 func TestConfirmInTurns(t *testing.T) {
+	t.Parallel()
 	testgo.Cost(t)
 	servers := jettest.Start(t, 1)
 	n, err := Open(t.Context(), Config{Name: "a", Servers: []string{servers.URL(0)}, Prefix: "thinkd", Replicas: 1, OpenBytes: 1 << 20, Log: slog.New(slog.DiscardHandler)})

@@ -35,6 +35,7 @@ func (harsh) Present(lease.Node) bool { return false }
 
 // A message says that another node has claimed a session. The log is lost at once if the store has that claim, and otherwise nothing changes.
 func TestTaken(t *testing.T) {
+	t.Parallel()
 	testgo.Cost(t)
 	servers := jettest.Start(t, 1)
 	n, err := Open(t.Context(), Config{Name: "a", Servers: []string{servers.URL(0)}, Prefix: "thinkd", Replicas: 1, OpenBytes: 1 << 20, Log: slog.New(slog.DiscardHandler)})

@@ -202,6 +202,7 @@ func TestKilledBeforeSent(t *testing.T) {
 
 // A message that is stored and not acknowledged is not stored again, by the same run or the next one.
 func TestLostAcknowledgement(t *testing.T) {
+	t.Parallel()
 	servers := jettest.Start(t, 1)
 	proxy := jettest.NewProxy(t, servers.Address(0))
 	dir, link := t.TempDir(), servers.Dial()
@@ -248,6 +249,7 @@ func TestLostAcknowledgement(t *testing.T) {
 
 // Records are written and wait while no server answers. Reading says that it cannot, and a backlog of 10,000 records is sent when they are back.
 func TestServersAway(t *testing.T) {
+	t.Parallel()
 	servers := jettest.Start(t, 1)
 	proxy := jettest.NewProxy(t, servers.Address(0))
 	a := open(t, jettest.Dial(t, proxy.URL()), t.TempDir(), "a").start()
@@ -274,6 +276,7 @@ func TestServersAway(t *testing.T) {
 
 // Elections lose no record, and store none twice.
 func TestElections(t *testing.T) {
+	t.Parallel()
 	testgo.Cost(t)
 	servers := jettest.Start(t, 3)
 	link := servers.Dial()

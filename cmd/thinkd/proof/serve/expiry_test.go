@@ -40,6 +40,7 @@ func answered(ctx context.Context, ws *websocket.Conn, request string) error {
 
 // The connections of both protocols are closed with 4001 when their token expires, whichever kind it is. One that was renewed stays.
 func TestServeExpiry(t *testing.T) {
+	t.Parallel()
 	issuer := newSigner(t)
 	data, config := t.TempDir(), proof.WriteConfig(t, fmt.Sprintf("[auth.oidc]\nissuer = %q\naudience = \"thinkd\"\n", issuer.url))
 	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(data), "--config", config)...))

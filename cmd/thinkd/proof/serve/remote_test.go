@@ -112,6 +112,7 @@ func newDeviceProvider(t *testing.T) *deviceProvider {
 
 // A person logs in with the device flow, and commands with --remote work on the daemon as that user. An expired token is renewed.
 func TestRemoteLogin(t *testing.T) {
+	t.Parallel()
 	issuer := newDeviceProvider(t)
 	config := proof.WriteConfig(t, fmt.Sprintf("[auth.oidc]\nissuer = %q\naudience = \"thinkd\"\n", issuer.url))
 	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(t.TempDir()), "--config", config)...))
@@ -266,6 +267,7 @@ func TestRemoteToken(t *testing.T) {
 // Editors and scripts reach a daemon of another machine through a pipe, with both protocols. What was asked before the input ends is answered,
 // a restart of the daemon is survived, and a login that is void says what to run.
 func TestRemotePipes(t *testing.T) {
+	t.Parallel()
 	data, config, mine := t.TempDir(), proof.WriteConfig(t, "[auth]\n"), t.TempDir()
 	word := token(t, data, config, "create", "--user", "ann")
 	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(data), "--config", config)...))

@@ -15,6 +15,7 @@ import (
 // Each user calls a provider with their own key, or otherwise with their tenant's, or otherwise with the operator's. Nobody learns of the key
 // of another, no file has one, and a user who is deleted takes theirs along.
 func TestUserKeys(t *testing.T) {
+	t.Parallel()
 	used := make(chan string, 10)
 	host := proof.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		used <- strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -148,6 +149,7 @@ func TestUserKeys(t *testing.T) {
 
 // Without a key that encrypts them, keys of users are not stored.
 func TestUserKeysNeedEncryption(t *testing.T) {
+	t.Parallel()
 	data, config := t.TempDir(), proof.WriteConfig(t, "[auth]\n")
 	word := token(t, data, config, "create", "--user", "ann")
 	s := proof.StartServe(t, proof.Command(t, nil, append(proof.ServeArgs(data), "--config", config)...))

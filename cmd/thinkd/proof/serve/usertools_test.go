@@ -33,6 +33,7 @@ func toolServer(t *testing.T) (address string, requests *atomic.Int64) {
 // A server of users at an address that is not public gets no request, and the log says which setting allows it. With the setting, and
 // without users, it is used.
 func TestServersOfUsers(t *testing.T) {
+	t.Parallel()
 	address, requests := toolServer(t)
 	servers := fmt.Sprintf("[mcp_servers.docs]\nurl = %q\n", address)
 	for _, tt := range []struct {
