@@ -229,6 +229,32 @@ func (a api) last(ctx context.Context, stream, subject string) (message, bool, e
 	return a.read(ctx, stream, get{Last: subject})
 }
 
+// errOutdated says that a leader knows less than another one has answered.
+var errOutdated = errors.New("the leader is outdated")
+
+// since reads the messages of a subject from one sequence to another, in order, of which some may have been removed or replaced meanwhile. The leader has
+// said that there was one at the last sequence. It is one try.
+func (a api) since(ctx context.Context, try int, stream, subject string, from, last uint64) (all []message, err error) {
+	for from <= last {
+		list, _, err := a.batch(ctx, try, stream, get{Seq: from, Next: subject, Batch: pageMessages})
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 { // the replica is behind, or nothing is left
+			m, ok, err := a.ask(ctx, try, stream, get{Seq: from, Next: subject})
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				return all, nil
+			}
+			list = []message{m}
+		}
+		all, from = append(all, list...), list[len(list)-1].seq+1
+	}
+	return all, nil
+}
+
 // exact is a message by its sequence. Any replica that has it may answer: messages do not change.
 func (a api) exact(ctx context.Context, stream string, seq uint64) (message, bool, error) {
 	data, err := json.Marshal(get{Seq: seq})

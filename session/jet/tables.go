@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -29,6 +28,7 @@ type Tables struct {
 	api
 	names
 	contact func() bool
+	clock   func() time.Duration
 
 	ctx     context.Context // of the looks
 	stop    context.CancelFunc
@@ -39,7 +39,7 @@ type Tables struct {
 	known   uint64 // rows are those of this sequence; of the holder of asked
 
 	mu      sync.Mutex
-	sent    time.Time      // of the look that rows are of
+	sent    time.Duration  // by clock, of the look that rows are of
 	rows    map[string]row // by subject, also those that were removed
 	tables  map[string]*Table
 	count   int // rows that are there
@@ -61,6 +61,9 @@ type TableOptions struct {
 	// Contact reports whether this node is in contact with a majority of the servers; nil: that is not known. While it is, rows count as fresh for
 	// an election without answers: nothing can be changed then.
 	Contact func() bool
+
+	// Clock only grows, also while the machine sleeps. It says how old rows are. nil: a clock that may stand still while the machine sleeps.
+	Clock func() time.Duration
 }
 
 const (
@@ -80,8 +83,12 @@ func OpenTables(ctx context.Context, link Link, opt TableOptions) (*Tables, erro
 	if !prefixForm().MatchString(opt.Prefix) {
 		return nil, fmt.Errorf("the prefix %q: a prefix has 1 to 32 letters, digits, - and _", opt.Prefix)
 	}
-	t := &Tables{api: api{link}, names: names{prefix: opt.Prefix}, contact: opt.Contact, asked: newGate(),
+	t := &Tables{api: api{link}, names: names{prefix: opt.Prefix}, contact: opt.Contact, clock: opt.Clock, asked: newGate(),
 		rows: make(map[string]row), tables: make(map[string]*Table), changed: make(chan struct{})}
+	if t.clock == nil {
+		begun := time.Now()
+		t.clock = func() time.Duration { return time.Since(begun) }
+	}
 	made := tableStream(t.names)
 	made.Replicas = opt.Replicas
 	err := t.create(ctx, made)
@@ -127,9 +134,6 @@ func (t *Tables) refresh(ctx context.Context) error {
 	return retry(ctx, func(int) error { return t.look(ctx) })
 }
 
-// errOutdated says that a leader knows less than another one has answered.
-var errOutdated = errors.New("the leader is outdated")
-
 // look reads what is new, once.
 func (t *Tables) look(ctx context.Context) error {
 	if err := t.asked.lock(ctx); err != nil {
@@ -138,7 +142,7 @@ func (t *Tables) look(ctx context.Context) error {
 	defer t.asked.unlock()
 	try := t.looks
 	t.looks++
-	sent := time.Now()
+	sent := t.clock()
 	var info struct {
 		Created string `json:"created"`
 		State   struct {
@@ -160,7 +164,7 @@ func (t *Tables) look(ctx context.Context) error {
 		}
 		from = 1
 	}
-	if sent.Sub(t.sent) > TombstoneTime/2 { // tombstones may be gone
+	if sent-t.sent > TombstoneTime/2 { // tombstones may be gone
 		from = 1
 	}
 	t.mu.Unlock()
@@ -168,7 +172,7 @@ func (t *Tables) look(ctx context.Context) error {
 		return errOutdated
 	}
 	if from <= last || from == 1 {
-		list, err := t.since(ctx, try, from, last)
+		list, err := t.since(ctx, try, t.names.tables(), t.names.rows(), from, last)
 		if err != nil {
 			return err
 		}
@@ -181,28 +185,6 @@ func (t *Tables) look(ctx context.Context) error {
 	t.sent = sent
 	t.mu.Unlock()
 	return nil
-}
-
-// since reads messages in order. Some may have been replaced meanwhile, and the last may be gone: there is none at each sequence.
-func (t *Tables) since(ctx context.Context, try int, from, last uint64) (all []message, err error) {
-	for from <= last {
-		list, _, err := t.batch(ctx, try, t.names.tables(), get{Seq: from, Next: t.names.rows(), Batch: pageMessages})
-		if err != nil {
-			return nil, err
-		}
-		if len(list) == 0 { // the replica is behind, or nothing is left
-			m, ok, err := t.ask(ctx, try, t.names.tables(), get{Seq: from, Next: t.names.rows()})
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				return all, nil
-			}
-			list = []message{m}
-		}
-		all, from = append(all, list...), list[len(list)-1].seq+1
-	}
-	return all, nil
 }
 
 // rowBody is the body of a message.
@@ -321,7 +303,7 @@ func (t *Tables) Table(name string) *Table {
 // Fresh reports whether the rows are those of the last seconds.
 func (t *Tables) Fresh() bool {
 	t.mu.Lock()
-	age := time.Since(t.sent)
+	age := t.clock() - t.sent
 	t.mu.Unlock()
 	return age < tableFresh || age < tableElected && t.contact != nil && t.contact()
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -234,5 +236,70 @@ func TestTablesWithMuteServer(t *testing.T) {
 	}
 	if !half.Fresh() {
 		t.Error("the rows are not fresh")
+	}
+}
+
+// sleeping is the link of a machine that sleeps: no request goes out.
+type sleeping struct {
+	jet.Link
+	mu     sync.RWMutex // held for reading by each request
+	asleep bool
+}
+
+func (s *sleeping) set(asleep bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asleep = asleep
+}
+
+func (s *sleeping) Request(ctx context.Context, try int, m *nats.Msg) (*nats.Msg, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.asleep {
+		return nil, errors.New("the machine sleeps")
+	}
+	return s.Link.Request(ctx, try, m)
+}
+
+// A machine sleeps for longer than the servers keep tombstones, and only one of its clocks shows that. Its rows are old when it goes on, and a row that was
+// removed meanwhile is not there after the next look.
+func TestTablesAfterSleep(t *testing.T) {
+	link := jettest.Start(t, 1).Dial()
+	machine, slept := &sleeping{Link: link}, new(atomic.Int64)
+	all, err := jet.OpenTables(t.Context(), machine, jet.TableOptions{Prefix: "thinkd", Replicas: 1,
+		Clock: func() time.Duration { return time.Hour + time.Duration(slept.Load()) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	here, other := all.Table("n"), openTables(t, link).Table("n")
+	set(t, other, "kept", "1")
+	set(t, other, "removed", "1")
+	wait(t, here, "removed", "1")
+	machine.set(true)
+	set(t, other, "removed", "")
+	list, err := jet.ReadStream(t.Context(), link, 0, "thinkd_TABLE", 1, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		if len(m.Data) == 0 { // the tombstone is gone, too
+			if err := jet.Purge(t.Context(), link, "thinkd_TABLE", m.Subject); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !here.Fresh() {
+		t.Error("the rows are old before the machine slept")
+	}
+	slept.Store(int64(jet.TombstoneTime))
+	if here.Fresh() {
+		t.Error("the rows of before the sleep count as fresh")
+	}
+	machine.set(false)
+	set(t, other, "later", "1")
+	wait(t, here, "later", "1")
+	if rows, _ := here.Rows(); rows["removed"] != nil || rows["kept"] == nil || !here.Fresh() {
+		t.Errorf("after a look: %q, fresh %v", rows, here.Fresh())
 	}
 }

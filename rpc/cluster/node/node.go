@@ -103,7 +103,7 @@ func (n *Node) join(ctx context.Context, c Config) (err error) {
 	}
 	n.disks = newDisks(n.conns, n.log)
 	n.disks.ask(ctx, false)
-	if n.tables, err = jet.OpenTables(ctx, n.conns, jet.TableOptions{Prefix: c.Prefix, Replicas: c.Replicas, Contact: n.InContact}); err != nil {
+	if n.tables, err = jet.OpenTables(ctx, n.conns, jet.TableOptions{Prefix: c.Prefix, Replicas: c.Replicas, Contact: n.InContact, Clock: n.beats.Clock}); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
 	return nil
