@@ -22,7 +22,7 @@ type Quota struct {
 type Quotas struct {
 	Of func(session.Owner) Quota
 
-	// Used lists what an owner used from one day to another, both included, also in earlier processes.
+	// Used lists what an owner used from one day to another, both included, also in earlier processes. The last day may be later than today.
 	Used func(ctx context.Context, owner session.Owner, from, to session.Day) ([]session.Line, error)
 }
 
@@ -86,10 +86,11 @@ func (q Quotas) load(ctx context.Context, owner session.Owner, today session.Day
 	return p, err
 }
 
-// read is what the ledger has of an owner.
+// read is what the ledger has of an owner. A node whose clock is ahead of this one may have charged later days of the month.
 func (q Quotas) read(ctx context.Context, owner session.Owner, today session.Day) (l ledgered, err error) {
 	l.today = today
-	lines, err := q.Used(ctx, owner, session.Day(string(today)[:monthLen]+"-01"), today)
+	month := today[:monthLen]
+	lines, err := q.Used(ctx, owner, month+"-01", month+"-31")
 	if err != nil {
 		return l, fmt.Errorf("what the user used before: %w", err)
 	}

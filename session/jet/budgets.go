@@ -78,16 +78,19 @@ func (b *budgets) charge(ctx context.Context, name string, pos uint64, charges .
 	return nil
 }
 
+// day counts what a line cost. Its day stays, also if that is the oldest: a node whose clock is behind reads it again.
 func (s *spent) day(l session.Line) {
-	if cost := l.Usage.Cost; cost != nil {
-		s.Days[l.Day] += cost.Amount
+	cost := l.Usage.Cost
+	if cost == nil {
+		return
+	}
+	s.Days[l.Day] += cost.Amount
+	if days := slices.Sorted(maps.Keys(s.Days)); len(days) > keptDays {
+		delete(s.Days, slices.DeleteFunc(days, func(d session.Day) bool { return d == l.Day })[0])
 	}
 }
 
 func (s *spent) bound(except string) {
-	if days := slices.Sorted(maps.Keys(s.Days)); len(days) > keptDays {
-		delete(s.Days, days[0])
-	}
 	for name := range s.Taken {
 		if len(s.Taken) <= keptTaken {
 			return
