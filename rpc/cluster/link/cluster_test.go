@@ -59,6 +59,7 @@ type node struct {
 	c        *cluster
 	name     string
 	address  string
+	ahead    time.Duration // of its clock
 	identity *link.Identity
 	files    link.Files
 	group    *agent.Group
@@ -164,7 +165,7 @@ func (c *cluster) start(name string) *node {
 	t := c.t
 	n := &node{c: c, name: name}
 	n.identity, n.files = c.by.identity(name)
-	n.identity.SetClock(c.now)
+	n.identity.SetClock(n.now)
 	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}})
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +175,7 @@ func (c *cluster) start(name string) *node {
 		Provider: func(string) provider.Provider { return c.model }}); err != nil {
 		t.Fatal(err)
 	}
-	config := link.Config{Nodes: view{c, n}, Identity: n.identity, Run: 1, Limit: 32 << 20, Wait: c.await, Log: log, Now: c.now}
+	config := link.Config{Nodes: view{c, n}, Identity: n.identity, Run: 1, Limit: 32 << 20, Wait: c.await, Log: log, Now: n.now}
 	n.edge = link.NewEdge(config)
 	n.server = rpc.NewServer(rpc.Config{Router: n.edge, Config: service.Config{Log: log, Sessions: service.AgentsOf(n.group), Catalog: n.group.Config().Catalog,
 		Settings: new(registry.Settings), Providers: func() []service.ProviderStatus { return nil },
@@ -207,10 +208,17 @@ func (c *cluster) start(name string) *node {
 	return n
 }
 
-func (c *cluster) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.late)
+func (n *node) now() time.Time {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	return time.Now().Add(n.c.late + n.ahead)
+}
+
+// setClock has the clock of a node jump.
+func (n *node) setClock(ahead time.Duration) {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	n.ahead = ahead
 }
 
 // wait has an hour pass on the clocks of the nodes.

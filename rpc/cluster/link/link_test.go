@@ -386,6 +386,33 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
+// The clock of the owner jumps. It serves a client whose grant has not expired by that clock, and otherwise no link, until the clock is right again. The client
+// keeps its connection, which its own node lets in, and the sessions of other nodes.
+func TestClockOfOwner(t *testing.T) {
+	c := newCluster(t, "a", "b")
+	b, own := c.nodes["b"], c.nodes["a"].create("")
+	id := b.create("")
+	lease := auth.NewLease(t.Context(), auth.Grant{Principal: method.Operator(), Valid: context.Background(), Expires: time.Now().Add(time.Hour)}, nil)
+	defer lease.Close()
+	v := c.nodes["a"].as(lease)
+	for _, ahead := range []time.Duration{0, 5 * time.Minute, -5 * time.Minute, -30 * time.Minute} {
+		b.setClock(ahead)
+		v.result("session/attach", of(id, ""))
+	}
+	b.setClock(2 * time.Hour)
+	v.told("stale")
+	if got := v.ask("session/state", of(id, "")); got.Get("error.data.kind").String() != "unreachable" || !got.Get("error.data.retry_after_ms").Exists() {
+		t.Errorf("the clock of the owner is ahead: %s", got)
+	}
+	v.result("session/state", of(own, ""))
+	b.setClock(-24 * time.Hour) // before its certificate, and that of a
+	if got := v.ask("session/state", of(id, "")); got.Get("error.data.kind").String() != "unreachable" {
+		t.Errorf("the clock of the owner is behind: %s", got)
+	}
+	b.setClock(0)
+	v.result("session/attach", of(id, ""))
+}
+
 // The owner of a session ends the connection when it knows that the token is revoked, and refuses one that it does not know.
 func TestRevocation(t *testing.T) {
 	c := newCluster(t, "a", "b")

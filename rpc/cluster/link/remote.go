@@ -431,7 +431,7 @@ func (m *remote) settle(cause error, drop func()) {
 	m.mu.Unlock()
 	drop()
 	client := m.client
-	if errors.Is(cause, conn.ErrRevoked) && client.Context().Err() == nil {
+	if m.revoked(cause) && client.Context().Err() == nil {
 		client.End(cause) // the same grant let the client in here
 	}
 	for _, p := range calls {
@@ -447,6 +447,20 @@ func (m *remote) settle(cause error, drop func()) {
 			return // the client has gone
 		}
 	}
+}
+
+// revoked reports whether the grant of the client has ended, by what the other node says. That it has expired counts only if the clock of this node says so
+// too: the other one may be ahead, and the client must not lose all its sessions for that.
+func (m *remote) revoked(cause error) bool {
+	if !errors.Is(cause, conn.ErrExpired) {
+		return errors.Is(cause, conn.ErrRevoked)
+	}
+	expires := m.client.Grant().Expires
+	if now := m.config.Now(); now.Before(expires) {
+		m.config.Log.Warn("a node says that the token of a client has expired, and the clock of this node does not: look at the clocks of both", "node", m.node.Name, "left", expires.Sub(now))
+		return false
+	}
+	return true
 }
 
 // tellEditor says in each session that the editor follows that it gets no further updates. Where a prompt waited, the error of the prompt has said so.
