@@ -170,7 +170,8 @@ func validDay(day session.Day) bool {
 
 // auditInfo is what the leader says of the stream.
 type auditInfo struct {
-	Total  int `json:"total"`
+	Time   time.Time `json:"ts"`
+	Total  int       `json:"total"`
 	Config struct {
 		MaxAge time.Duration `json:"max_age"`
 	} `json:"config"`
@@ -179,11 +180,14 @@ type auditInfo struct {
 	} `json:"state"`
 }
 
-// MaxAge is how long messages stay; 0: for ever.
-func (a *Audit) MaxAge(ctx context.Context) (time.Duration, error) {
+// Oldest is the time before which messages have gone, by the clock of a server; zero: none goes.
+func (a *Audit) Oldest(ctx context.Context) (time.Time, error) {
 	var info auditInfo
 	err := retry(ctx, func(try int) error { return a.call(ctx, try, "STREAM.INFO."+a.audit(), struct{}{}, &info) })
-	return info.Config.MaxAge, err
+	if err != nil || info.Config.MaxAge == 0 {
+		return time.Time{}, err
+	}
+	return info.Time.Add(-info.Config.MaxAge), nil
 }
 
 // Days are those of which the stream has messages, the oldest first.

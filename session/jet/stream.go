@@ -183,6 +183,15 @@ func LastSeq(ctx context.Context, link Link, stream string) (seq uint64, ok bool
 	return info.State.Last, ok, err
 }
 
+// StreamTime is the time by the clock of the server that leads a stream; zero: an old server, which does not say.
+func StreamTime(ctx context.Context, link Link, stream string) (time.Time, error) {
+	var info struct {
+		Time time.Time `json:"ts"`
+	}
+	err := retry(ctx, func(try int) error { return api{link}.call(ctx, try, "STREAM.INFO."+stream, struct{}{}, &info) })
+	return info.Time, err
+}
+
 // Purge removes the messages of a subject.
 func Purge(ctx context.Context, link Link, stream, subject string) error {
 	return api{link}.purge(ctx, stream, subject, 0)

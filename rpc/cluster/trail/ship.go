@@ -218,11 +218,11 @@ func (s *Shipper) find(ctx context.Context, day session.Day, size int64, written
 		return nil, err
 	}
 	if !ok {
-		keep, err := s.Stream.MaxAge(ctx)
+		oldest, err := s.Stream.Oldest(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if keep > 0 && time.Since(written) > keep { // it went from the stream, or would go at once
+		if written.Before(oldest) { // it went from the stream, or would go at once
 			return &position{bytes: size}, nil
 		}
 		return new(position), nil

@@ -97,7 +97,10 @@ func (f *Follower) clean(ctx context.Context, tails []*tail) error {
 	if err != nil {
 		return err
 	}
-	now := f.now()
+	now, err := f.oldestNow(ctx, tails)
+	if err != nil {
+		return err
+	}
 	c := &cleaning{since: now.Add(-f.Keep), settled: now.Add(-f.or(f.settle, settleTime)), stamps: now.Add(-jet.TombstoneTime),
 		upto: make(map[string]uint64), deleted: make(map[string]bool), size: f.sizeOf()}
 	for _, t := range tails { // logs come first: they have the tombstones
@@ -113,6 +116,21 @@ func (f *Follower) clean(ctx context.Context, tails []*tail) error {
 	}
 	n.Cleaned, n.Upto = now, c.upto
 	return n.write(f.Dir)
+}
+
+// oldestNow is what time it is by the clock of this machine or of a store server, whichever is behind: a clock that is ahead must remove nothing.
+func (f *Follower) oldestNow(ctx context.Context, tails []*tail) (time.Time, error) {
+	now, theirs := f.now(), f.theirs
+	if theirs == nil {
+		theirs = func(ctx context.Context) (time.Time, error) {
+			return jet.StreamTime(ctx, f.Link, tails[0].streams.State())
+		}
+	}
+	store, err := theirs(ctx)
+	if err == nil && !store.IsZero() && store.Before(now) {
+		now = store
+	}
+	return now, err
 }
 
 // verdict is what happens to a message.
@@ -374,13 +392,21 @@ func (t *tail) exchange(old []segment, fresh segment, data []byte) error {
 	return nil
 }
 
+// due is how long the next cleaning waits. A last one in the future was of a clock that was ahead.
+func due(last, now time.Time, every time.Duration) time.Duration {
+	if last.After(now) {
+		return 0
+	}
+	return last.Add(every).Sub(now)
+}
+
 // cleanDaily cleans the copy once a day, until ctx ends.
 func (f *Follower) cleanDaily(ctx context.Context, tails []*tail) {
 	for {
 		wait := time.Duration(0)
 		n, err := readNotes(f.Dir)
 		if err == nil {
-			wait = n.Cleaned.Add(f.or(f.cleanEvery, cleanTime)).Sub(f.now())
+			wait = due(n.Cleaned, f.now(), f.or(f.cleanEvery, cleanTime))
 		} else {
 			f.Log.Error("The copy is not cleaned", "error", err)
 			wait = cleanTime

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -20,8 +21,17 @@ import (
 // clean cleans a copy once, as a process that looks at the clock after some time.
 func clean(t *testing.T, link jet.Link, dir string, after time.Duration) []*tail {
 	t.Helper()
-	f := &Follower{Link: link, Prefix: "thinkd", Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), settle: time.Nanosecond,
-		clock: func() time.Time { return time.Now().Add(after) }}
+	now := func() time.Time { return time.Now().Add(after) }
+	return cleanBy(t, link, dir, now, now)
+}
+
+// cleanBy cleans a copy once, by the clock of the process and that of the store servers.
+func cleanBy(t *testing.T, link jet.Link, dir string, own, theirs func() time.Time) []*tail {
+	t.Helper()
+	f := &Follower{Link: link, Prefix: "thinkd", Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), settle: time.Nanosecond, clock: own}
+	if theirs != nil {
+		f.theirs = func(context.Context) (time.Time, error) { return theirs(), nil }
+	}
 	tails, err := f.tails(jet.Streams{Prefix: "thinkd", Shards: shards})
 	if err == nil {
 		err = f.clean(t.Context(), tails)
@@ -186,6 +196,44 @@ func TestCleanOld(t *testing.T) {
 	}
 	if diff := cmp.Diff(used, usedIn(t, whole)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestCleanByWrongClock: a clock that is ahead, of the process or of a store server, removes nothing that a restore needs.
+func TestCleanByWrongClock(t *testing.T) {
+	testgo.Cost(t)
+	link, dir, title := jettest.Start(t, 1).Dial(), filepath.Join(t.TempDir(), "copy"), "kept-title-2"
+	s := openStore(t, link)
+	secrets(t, s)
+	copyAll(t, link, dir)
+	of := s.For(session.Operator)
+	storetest.AddTo(t, storetest.Claim(t, of, storetest.ID(41)), session.Entry{Body: session.Setting{Title: &title}})
+	if _, _, err := of.List(t.Context(), session.Query{Limit: 1}); err != nil { // it writes what lists show
+		t.Fatal(err)
+	}
+	copyAll(t, link, dir)
+	ahead := func() time.Time { return time.Now().AddDate(1, 0, 0) }
+	for name, clocks := range map[string][2]func() time.Time{"of the process": {ahead, nil}, "of a store server": {time.Now, ahead}} {
+		cleanBy(t, link, dir, clocks[0], clocks[1])
+		if r := verified(t, dir); !r.Since.IsZero() {
+			t.Errorf("by the clock %s, the copy cannot be restored to times before %v", name, r.Since)
+		}
+	}
+	clean(t, link, dir, DefaultKeep+24*time.Hour)
+	if r := verified(t, dir); r.Since.IsZero() {
+		t.Error("by both clocks, nothing that was replaced goes")
+	}
+}
+
+// A cleaning of a clock that was ahead does not put off the next one.
+func TestCleanDue(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	for last, want := range map[time.Time]time.Duration{
+		{}: -1, now: cleanTime, now.Add(-time.Hour): cleanTime - time.Hour, now.AddDate(1, 0, 0): 0,
+	} {
+		if got := due(last, now, cleanTime); max(got, -1) != want {
+			t.Errorf("after a cleaning at %v: %v, want %v", last, got, want)
+		}
 	}
 }
 

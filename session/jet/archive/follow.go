@@ -51,6 +51,7 @@ type Follower struct {
 	settle     time.Duration
 	cleanEvery time.Duration
 	clock      func() time.Time
+	theirs     func(context.Context) (time.Time, error) // the clock of the store servers
 }
 
 // tail is the copy of one stream, at its end.
