@@ -113,6 +113,7 @@ type accounts struct {
 	api
 	names
 	budgets *budgets
+	values  *values
 	mu      sync.Mutex
 	waiting map[person]*queue
 	wake    chan struct{} // has one element if something waits
@@ -233,6 +234,7 @@ func (s *accounts) write(ctx context.Context, a *account) error {
 		return err
 	}
 	a.seq = m.seq
+	s.values.atLeast(a.p, m.seq)
 	s.budgets.settled(a.key(), a.now.Pos)
 	return nil
 }

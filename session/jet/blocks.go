@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"slices"
 
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/lease"
@@ -30,16 +30,16 @@ const allBlocks = "blocks"
 
 // ChangeBlock replaces the block of this node in the quota of an owner or, with nil, in the limits for all sessions. change gets the blocks of the other
 // nodes, and returns that of this node; the zero Block removes it. It may run several times: when another node was faster, and after an answer that was
-// lost. The ledger that it reads has everything that the owners of these blocks have given up, as long as they read it before.
+// lost. What it reads of the owner's ledger has everything that these blocks do not cover any more.
 func (s *Store) ChangeBlock(ctx context.Context, owner *session.Owner, change func(others []session.Block) (session.Block, error)) error {
 	if owner == nil {
-		return s.changeBlock(ctx, s.all(allBlocks), change)
+		return s.changeBlock(ctx, s.all(allBlocks), nil, change)
 	}
 	p, err := s.owner(ctx, *owner)
 	if err != nil {
 		return err
 	}
-	return s.changeBlock(ctx, s.value(p, kindBlocks, "all"), change)
+	return s.changeBlock(ctx, s.value(p, kindBlocks, "all"), &p, change)
 }
 
 // ChangeStored is [Store.ChangeBlock] for the bytes that an owner may store. What change learns from [Store.Changes] has the part of the ledger.
@@ -48,10 +48,11 @@ func (s *Store) ChangeStored(ctx context.Context, owner session.Owner, change fu
 	if err != nil {
 		return err
 	}
-	return s.changeBlock(ctx, s.value(p, kindBlocks, "stored"), change)
+	return s.changeBlock(ctx, s.value(p, kindBlocks, "stored"), &p, change)
 }
 
-func (s *Store) changeBlock(ctx context.Context, subject string, change func(others []session.Block) (session.Block, error)) error {
+// changeBlock changes a value of blocks. of is whose it is; nil: of all owners.
+func (s *Store) changeBlock(ctx context.Context, subject string, of *person, change func(others []session.Block) (session.Block, error)) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
@@ -59,6 +60,9 @@ func (s *Store) changeBlock(ctx context.Context, subject string, change func(oth
 		b, err := readBlocks(old)
 		if err != nil {
 			return nil, err
+		}
+		if of != nil { // what a node uses leaves its block when the ledger has it
+			s.values.atLeast(*of, old.seq)
 		}
 		_, there := b.Nodes[s.node]
 		delete(b.Nodes, s.node)
@@ -82,15 +86,17 @@ func (s *Store) changeBlock(ctx context.Context, subject string, change func(oth
 	return err
 }
 
-// DropBlocks removes the blocks of nodes that are gone. The ledger must have what they spent. gone is asked about each node that has a block.
-func (s *Store) DropBlocks(ctx context.Context, gone func(lease.Node) bool) error {
+// DropBlocks removes the blocks of nodes that are gone. gone is asked about each node that has a block. A node whose sessions still have marks keeps its
+// blocks, because the ledger may lack what its calls used; kept says that there is one. The marks are read after gone was asked, and the blocks before: a
+// node that comes back meanwhile changes its block, and keeps it.
+func (s *Store) DropBlocks(ctx context.Context, gone func(lease.Node) bool) (kept bool, err error) {
 	if err := s.ready(ctx); err != nil {
-		return err
+		return false, err
 	}
 	subjects := []string{s.all(allBlocks)}
-	err := ledger{s}.every(ctx, kindBlocks, func(m message) error {
+	err = ledger{s}.every(ctx, kindBlocks, func(m message) error {
 		b, err := readBlocks(m)
-		if b.has(gone) {
+		if len(b.of(gone)) > 0 {
 			subjects = append(subjects, m.subject)
 		}
 		return err
@@ -101,22 +107,39 @@ func (s *Store) DropBlocks(ctx context.Context, gone func(lease.Node) bool) erro
 		}
 		_, err = s.driver.cas(ctx, s.state(), subject, func(old message, _ bool) ([]byte, error) {
 			b, err := readBlocks(old)
-			if err != nil || !b.has(gone) {
+			list := b.of(gone)
+			if err != nil || len(list) == 0 {
 				return nil, err
 			}
-			maps.DeleteFunc(b.Nodes, func(n lease.Node, _ session.Block) bool { return gone(n) })
+			marks, err := s.Marks(ctx)
+			if err != nil {
+				return nil, err
+			}
+			before := len(b.Nodes)
+			for _, n := range list {
+				if slices.ContainsFunc(marks, func(m Mark) bool { return m.Node == n }) {
+					kept = true
+				} else {
+					delete(b.Nodes, n)
+				}
+			}
+			if len(b.Nodes) == before {
+				return nil, nil
+			}
 			return json.Marshal(b)
 		})
 	}
-	return err
+	return kept, err
 }
 
-// has asks about each node.
-func (b blocks) has(which func(lease.Node) bool) (has bool) {
+// of lists the nodes with a block of which something is true.
+func (b blocks) of(is func(lease.Node) bool) (list []lease.Node) {
 	for n := range b.Nodes {
-		has = which(n) || has
+		if is(n) {
+			list = append(list, n)
+		}
 	}
-	return has
+	return list
 }
 
 // Changes has a number for each session of an owner, which is another one after each change of its log. Deleted sessions have one too. Other nodes see

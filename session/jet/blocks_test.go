@@ -1,10 +1,12 @@
 package jet_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -245,8 +247,8 @@ func TestBlocksOfNodesThatAreGone(t *testing.T) {
 		if err := left.SettleHolds(t.Context(), gone); err != nil {
 			t.Fatal(err)
 		}
-		if err := left.DropBlocks(t.Context(), gone); err != nil {
-			t.Fatal(err)
+		if kept, err := left.DropBlocks(t.Context(), gone); kept || err != nil {
+			t.Fatal(kept, err)
 		}
 		pass, err = left.Enter(t.Context(), left.asks(rest))
 		if err != nil {
@@ -350,5 +352,110 @@ func TestStoredBytesOfNodes(t *testing.T) {
 	}
 	if link.n.Load() < 3 {
 		t.Error("no answer was lost")
+	}
+}
+
+// outdated is a link whose first connection, from a moment on, leads to a leader that knows nothing newer of the values of an owner.
+type outdated struct {
+	jet.Link
+	mu   sync.Mutex
+	is   bool
+	knew map[string]*nats.Msg
+}
+
+func (o *outdated) Request(ctx context.Context, try int, m *nats.Msg) (*nats.Msg, error) {
+	if m.Subject != "$JS.API.STREAM.MSG.GET.thinkd_STATE" || !bytes.HasSuffix(m.Data, []byte(`.\u003e"}`)) {
+		return o.Link.Request(ctx, try, m)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if known := o.knew[string(m.Data)]; o.is && known != nil && try == 0 {
+		return known, nil
+	}
+	answer, err := o.Link.Request(ctx, try, m)
+	if err == nil && !o.is {
+		o.knew[string(m.Data)] = answer
+	}
+	return answer, err
+}
+
+// A node reads the blocks from the leader, and the ledger from one that is outdated. It must not miss what has left a block for the ledger in between.
+func TestOutdatedLedger(t *testing.T) {
+	link := jettest.Start(t, 1).Dial()
+	old := &outdated{Link: link, knew: make(map[string]*nats.Msg)}
+	q := gate.Quota{DayTokens: 1000}
+	a, b := spend(t, old, 1, 1, q), spend(t, link, 2, 1, q)
+	if err := a.call(t, 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Store.Ledger().Lines(t.Context(), &annOf, "2000-01-01", "2999-01-01"); err != nil {
+		t.Fatal(err)
+	}
+	old.mu.Lock()
+	old.is = true
+	old.mu.Unlock()
+	if err := a.call(t, 100); err != nil { // which must not be missed either, when this node has written its account
+		t.Fatal(err)
+	}
+	if err := a.Store.Flush(t.Context(), annOf); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Enter(t.Context(), a.asks(900)); !errors.As(err, new(*gate.Exceeded)) {
+		t.Errorf("a call of 900 tokens of the 890 that are left: %v", err)
+	}
+	rest := func(n *spender) { // it gives back what is free
+		for range 61 {
+			if err := n.Look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rest(a)
+	if err := b.call(t, 500); err != nil {
+		t.Fatal(err)
+	}
+	rest(b)
+	if _, err := a.Enter(t.Context(), a.asks(400)); !errors.As(err, new(*gate.Exceeded)) {
+		t.Errorf("a call of 400 tokens of the 390 that are left: %v", err)
+	}
+	if pass, err := a.Enter(t.Context(), a.asks(300)); err != nil {
+		t.Error(err)
+	} else {
+		pass.Leave()
+	}
+}
+
+// A node marks its session just before it is gone. Its block stays as long as the mark.
+func TestMarkedBeforeGone(t *testing.T) {
+	link := jettest.Start(t, 1).Dial()
+	q := gate.Quota{DayTokens: 1000}
+	left, dead := spend(t, link, 1, 1, q), spend(t, link, 2, 1, q)
+	if _, err := dead.Enter(t.Context(), dead.asks(600)); err != nil {
+		t.Fatal(err)
+	}
+	var mark uint64
+	gone := func(node lease.Node) bool {
+		if mark == 0 {
+			var err error
+			if mark, err = dead.Mark(t.Context(), session.Ref{Owner: annOf, ID: storetest.ID(2)}, 1); err != nil {
+				t.Error(err)
+			}
+		}
+		return node == 2
+	}
+	if kept, err := left.DropBlocks(t.Context(), gone); !kept || err != nil {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+	if _, err := left.Enter(t.Context(), left.asks(500)); !errors.As(err, new(*gate.Exceeded)) {
+		t.Errorf("a call into the block of a node with a mark: %v", err)
+	}
+	if err := left.Unmark(t.Context(), mark); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := left.DropBlocks(t.Context(), gone); kept || err != nil {
+		t.Errorf("without the mark: kept %v, %v", kept, err)
+	}
+	if _, err := left.Enter(t.Context(), left.asks(500)); err != nil {
+		t.Error(err)
 	}
 }

@@ -82,7 +82,7 @@ func (l ledger) Settle(ctx context.Context, ref session.Ref, id string, used pro
 	}
 	key := holdKey(ref, id)
 	name := "settle." + p.String() + "." + key
-	_, err = l.cas(ctx, l.state(), l.value(p, kindHold, key), func(old message, ok bool) ([]byte, error) {
+	m, err := l.cas(ctx, l.state(), l.value(p, kindHold, key), func(old message, ok bool) ([]byte, error) {
 		var h held
 		if ok {
 			if err := json.Unmarshal(old.data, &h); err != nil {
@@ -105,6 +105,7 @@ func (l ledger) Settle(ctx context.Context, ref session.Ref, id string, used pro
 		return json.Marshal(h)
 	})
 	if err == nil {
+		l.values.atLeast(p, m.seq)
 		l.budgets.settled(name, 1)
 	}
 	return err

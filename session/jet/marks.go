@@ -66,32 +66,31 @@ func (s *Store) Unmark(ctx context.Context, seq uint64) error {
 	return err
 }
 
-// Marks lists the marks of all nodes. It asks any replica, so the newest ones may be missing.
+// Marks lists the marks of all nodes, all that were stored before.
 func (s *Store) Marks(ctx context.Context) (list []Mark, err error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	for from := uint64(1); ; {
-		var page []message
-		var e end
-		err := retry(ctx, func(try int) (err error) {
-			page, e, err = s.driver.batch(ctx, try, s.open(), get{Seq: from, Next: s.prefix + ".open.>", Batch: pageMessages})
-			return err
-		})
+	all := s.prefix + ".open.>"
+	last, ok, err := s.driver.last(ctx, s.open(), all)
+	if err != nil || !ok {
+		return nil, err
+	}
+	var found []message
+	if err := retry(ctx, func(try int) (err error) {
+		found, err = s.driver.since(ctx, try, s.open(), all, 1, last.seq)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for _, m := range found {
+		mark, err := parseMark(m)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range page {
-			mark, err := parseMark(m)
-			if err != nil {
-				return nil, err
-			}
-			list, from = append(list, mark), m.seq+1
-		}
-		if len(page) == 0 || !e.pending {
-			return list, nil
-		}
+		list = append(list, mark)
 	}
+	return list, nil
 }
 
 func parseMark(m message) (Mark, error) {

@@ -83,14 +83,15 @@ func Open(ctx context.Context, link Link, opt Options) (*Store, error) {
 
 func newStore(a api, n names, opt Options) *Store {
 	b := &budgets{api: a, names: n, done: make(map[string]uint64)}
+	v := &values{api: a, names: n, owners: make(map[person]*family)}
 	s := &Store{
 		driver:   driver{reader{a, newCache(), nearSpan}, opt.Node, opt.Peers, opt.Times, newFights(opt.Times.Fought), newLosses(), n},
 		names:    n,
 		people:   &people{api: a, names: n, known: make(map[session.Owner]person)},
-		values:   &values{api: a, names: n, owners: make(map[person]*family)},
+		values:   v,
 		stamps:   &stamps{api: a, names: n, owners: make(map[person]*stamped)},
 		budgets:  b,
-		accounts: &accounts{api: a, names: n, budgets: b, waiting: make(map[person]*queue), wake: make(chan struct{}, 1), soon: make(chan struct{}, 1)},
+		accounts: &accounts{api: a, names: n, budgets: b, values: v, waiting: make(map[person]*queue), wake: make(chan struct{}, 1), soon: make(chan struct{}, 1)},
 		holders:  make(map[session.Ref]*log), claiming: make(map[session.Ref]int),
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())

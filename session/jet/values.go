@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // values reads the values of owners, and keeps those of the owners that were read lately. A read asks the leader for the newest value, and then any
@@ -23,6 +24,8 @@ type family struct {
 	gate
 	known uint64 // up to this sequence of the stream
 	by    map[string]message
+
+	least atomic.Uint64 // see atLeast; without the gate
 }
 
 // kindForgotten is a value that says that all values before are gone.
@@ -57,6 +60,13 @@ func (v *values) family(p person) *family {
 	return f
 }
 
+// atLeast has the views of an owner show all that is stored up to a sequence. An outdated leader knows less.
+func (v *values) atLeast(p person, seq uint64) {
+	least := &v.family(p).least
+	for known := least.Load(); known < seq && !least.CompareAndSwap(known, seq); known = least.Load() {
+	}
+}
+
 // view calls f with the values of an owner, of one moment.
 func (v *values) view(ctx context.Context, p person, f func(by map[string]message) error) error {
 	fam := v.family(p)
@@ -64,8 +74,15 @@ func (v *values) view(ctx context.Context, p person, f func(by map[string]messag
 		return err
 	}
 	defer fam.unlock()
-	last, ok, err := v.last(ctx, v.state(), v.names.owners(p))
-	if err != nil {
+	var last message
+	var ok bool
+	if err := retry(ctx, func(try int) (err error) {
+		last, ok, err = v.ask(ctx, try, v.state(), get{Last: v.names.owners(p)})
+		if err == nil && last.seq < fam.least.Load() {
+			return errOutdated
+		}
+		return err
+	}); err != nil {
 		return err
 	}
 	if ok && last.seq > fam.known {

@@ -49,28 +49,17 @@ func (n *Node) inContact(ctx context.Context, change func(context.Context) error
 // Unbroken reports whether the node has been in contact since then, by the clock of ChangeBlock. Then no other node has taken it for gone.
 func (n *Node) Unbroken(at time.Duration) bool { return n.beats.Unbroken(at) }
 
-// inherit has the ledger count what the calls of nodes that are gone had reserved, and gives back the blocks of those nodes. A node whose sessions
-// still have marks keeps its blocks: the ledger may lack what its calls used. again says that there is one, or one that was not silent for long enough yet.
-func (n *Node) inherit(ctx context.Context, marked []lease.Node) (again bool, err error) {
-	peers := numbers(n.beats.Peers())
+// inherit has the ledger count what the calls of nodes that are gone had reserved, and gives back the blocks of those nodes. again says that there is a
+// node that keeps its blocks for now, or one that was not silent for long enough yet.
+func (n *Node) inherit(ctx context.Context) (again bool, err error) {
 	gone := func(node lease.Node) bool {
-		if node == n.number || slices.Contains(peers, node) {
-			return false
-		}
-		present := n.beats.Present(node)
-		again = again || present
+		present := node == n.number || n.beats.Present(node)
+		again = again || present && node != n.number && !slices.Contains(numbers(n.beats.Peers()), node)
 		return !present
 	}
 	if err := n.store.SettleHolds(ctx, gone); err != nil {
 		return true, err
 	}
-	err = n.store.DropBlocks(ctx, func(node lease.Node) bool {
-		if !gone(node) {
-			return false
-		}
-		open := slices.Contains(marked, node)
-		again = again || open
-		return !open
-	})
-	return again || err != nil, err
+	kept, err := n.store.DropBlocks(ctx, gone)
+	return again || kept || err != nil, err
 }

@@ -85,18 +85,11 @@ func (s *sweeper) sweep(ctx context.Context) (again bool, err error) {
 	claims.Wait()
 	s.since = since
 	if s.inherits {
-		if s.inherits, err = n.inherit(ctx, nodesOf(marks)); err != nil {
+		if s.inherits, err = n.inherit(ctx); err != nil {
 			n.log.Warn("what nodes that are gone had reserved of quotas and limits is not free yet", "err", err)
 		}
 	}
 	return again || s.inherits, nil
-}
-
-func nodesOf(marks []jet.Mark) (list []lease.Node) {
-	for _, m := range marks {
-		list = append(list, m.Node)
-	}
-	return list
 }
 
 // stranded reports whether nobody looks after a session that has a mark.
