@@ -252,9 +252,31 @@ func (g *Gate) bounded(a *account, most provider.Money) bool {
 	return sum-dearest <= a.most+a.raised
 }
 
-// Stream makes the call: see [provider.Provider].
+// Stream makes the call: see [provider.Provider]. In a cluster it reserves again first, if the node was out of contact since Enter: other nodes may have
+// removed its block. A call for which nothing is left then is refused with [provider.KindQuota].
 func (p *Pass) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return p.provider.Stream(ctx, req)
+	return func(yield func(provider.Event, error) bool) {
+		if err := p.cover(ctx); err != nil {
+			yield(nil, &provider.Error{Provider: p.Reserved.Model.Provider, Kind: provider.KindQuota, Hint: provider.HintFinal, Message: err.Error()})
+			return
+		}
+		p.provider.Stream(ctx, req)(yield)
+	}
+}
+
+// cover makes sure that the blocks of this node cover the call.
+func (p *Pass) cover(ctx context.Context) error {
+	if err := p.gate.share.renew(ctx); err != nil || p.quota == nil {
+		return err
+	}
+	purse := p.quota.purse
+	covered, err := purse.share.cover(ctx)
+	if covered || err != nil {
+		return err
+	}
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	return purse.taken(p.gate.today, purse.share.counted())
 }
 
 // Fits reports whether the pass is one for a call, so that the call needs no other: it goes to the same model on the same day, and

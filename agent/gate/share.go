@@ -233,6 +233,52 @@ func (s *share) change(ctx context.Context, free amount, give bool) (all bool, e
 // restLooks is after how many looks without a call a share gives back all that is free.
 const restLooks = 10
 
+// cover makes sure that the block covers what runs at this node. covered is false if nothing is left for that.
+func (s *share) cover(ctx context.Context) (covered bool, err error) {
+	for tried := false; ; tried = true {
+		if covered := s.covers(); covered || tried {
+			return covered, nil
+		}
+		if err := s.changeNow(ctx); err != nil {
+			return false, err
+		}
+	}
+}
+
+// covers reports whether the block is known to the other nodes, and large enough.
+func (s *share) covers() bool {
+	if s == nil {
+		return true
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return amount{}.within(s.spare())
+}
+
+// renew takes a block in the place of one that other nodes may have removed. The calls of this node may exceed it, as they may exceed a limit.
+func (s *share) renew(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	s.lock.Lock()
+	valid := s.held == (amount{}) || s.valid()
+	s.lock.Unlock()
+	if valid {
+		return nil
+	}
+	return s.changeNow(ctx)
+}
+
+// changeNow has the block cover what runs, or what is left of the limit.
+func (s *share) changeNow(ctx context.Context) error {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	defer s.end()
+	_, err := s.change(ctx, amount{}, false)
+	return err
+}
+
 // look gives back what is free without need, and has the block cover what was used beyond it.
 func (s *share) look(ctx context.Context) error {
 	s.lock.Lock()

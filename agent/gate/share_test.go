@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -279,6 +280,52 @@ func TestBlockAfterLostContact(t *testing.T) {
 	held.Leave()
 	look(t, b, restLooks)
 	admitted(t, a.Gate, of(ann, use(950, 0), provider.Usage{}))
+}
+
+// vendor counts the calls that are made.
+type vendor struct {
+	provider.Provider
+	calls int
+}
+
+func (v *vendor) Stream(context.Context, *provider.Request) iter.Seq2[provider.Event, error] {
+	v.calls++
+	return func(func(provider.Event, error) bool) {}
+}
+
+// A node stands still between the reservation of a call and its start, and another one has taken the block. The call starts only if there is room for it.
+func TestPausedBeforeStart(t *testing.T) {
+	p, at := newPots(), noon()
+	q := Quota{DayTokens: 1000}
+	a, b := p.node("a", Limits{}, q, at.now), p.node("b", Limits{}, q, at.now)
+	v := new(vendor)
+	call := of(ann, use(600, 0), use(600, 0))
+	call.Provider = v
+	pass := admitted(t, a.Gate, call)
+	stream := func() (err error) {
+		for _, err = range pass.Stream(t.Context(), nil) {
+		}
+		return err
+	}
+	if err := stream(); err != nil || v.calls != 1 {
+		t.Errorf("a call in its block: %v, %d calls", err, v.calls)
+	}
+	changes := p.changes
+	a.broken.Store(true)
+	p.gone("a")
+	other := admitted(t, b.Gate, of(ann, use(500, 0), provider.Usage{}))
+	failed, ok := errors.AsType[*provider.Error](stream())
+	if !ok || failed.Kind != provider.KindQuota || v.calls != 1 {
+		t.Errorf("a call whose block is gone: %v, %d calls", failed, v.calls)
+	}
+	other.Leave()
+	look(t, b, restLooks)
+	if err := stream(); err != nil || v.calls != 2 || p.reserved("ann").tokens != 600 {
+		t.Errorf("a call that has its block again: %v, %d calls, %+v", err, v.calls, p.reserved("ann"))
+	}
+	if err := stream(); err != nil || p.changes > changes+5 {
+		t.Errorf("%v, and %d changes", err, p.changes-changes)
+	}
 }
 
 // A quota that is smaller than one call admits none, and one that is just as large admits one, at one node.
