@@ -16,7 +16,8 @@
 //
 // What is not modelled: the content of entries, checkpoints, links between nodes except questions about ownership, and time. A contract
 // stands for time: a node is taken for gone only while it does not run or is out of contact, and by then everything that it sent
-// in contact is older than what may start a tool. The tests of package presence check that contract, with the same Explore.
+// in contact is older than what may start a tool. The tests of package presence check that contract, with the same Explore. The rules by which nodes
+// spend a quota have a model of their own, in the tests of agent/gate.
 //
 // Files: harm and rules, then explore, state, store, scenario, moves, exchange, then network, node and outside, which make the steps, and check.
 package model

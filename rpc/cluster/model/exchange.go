@@ -40,11 +40,23 @@ func (m *moves) claimed(s *state, i int, step lease.Step) Harm {
 	case lease.Compare:
 		return m.claimed(s, i, n.claim.Copied(m.copied(s, n.claim.Log().Tail)))
 	case lease.Done:
+		s.tellTaken(n.before, n.id, uint8(n.claim.Log().Epoch))
 		return m.opened(s, i, n.claim.Log(), n.claim.Hold())
 	case lease.Lost:
 		s.reported = true
 	}
 	return ""
+}
+
+// tellTaken sends the former owner the message that its session was claimed. It replaces one that has not arrived, which is then lost.
+func (s *state) tellTaken(before, by, epoch uint8) {
+	if before == 0 || before == by || s.left.taken == 0 {
+		return
+	}
+	s.left.taken--
+	if n := &s.nodes[machine(before)]; n.id == before {
+		n.taken = epoch
+	}
 }
 
 // copied is the last message that the second copy has up to a sequence, and the message of the log in its place. They differ only where the

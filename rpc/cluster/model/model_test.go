@@ -60,6 +60,7 @@ func TestEachRuleIsNeeded(t *testing.T) {
 		{StartInTime, pause, LateTool},
 		{ConfirmLoaded, pause, OldView},
 		{ConfirmByAppend, contact, OldView},
+		{TakenIsRead, taken, FencedByNobody},
 	} {
 		tested[c.off] = true
 		t.Run(c.off.String()+" "+c.scenario.Name, func(t *testing.T) {

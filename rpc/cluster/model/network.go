@@ -1,6 +1,10 @@
 package model
 
-import "github.com/thinkd/thinkd/session/lease"
+import (
+	"strconv"
+
+	"github.com/thinkd/thinkd/session/lease"
+)
 
 // network has the steps of an exchange between a node and the store: the message arrives, its answer arrives, or neither.
 func (m *moves) network(i int) {
@@ -26,6 +30,9 @@ func (m *moves) network(i int) {
 	if n.id == 0 {
 		return
 	}
+	if n.taken != 0 && n.awake() {
+		m.hears(i)
+	}
 	if n.net == sent && !s.full() {
 		m.do(Own, "The store gets "+n.out.String()+" of "+name(n.id)+".", func(s *state) Harm {
 			n := &s.nodes[i]
@@ -41,6 +48,35 @@ func (m *moves) network(i int) {
 		return
 	}
 	m.answers(i)
+}
+
+// hears has the steps in which a node learns that its session was taken, and reads the log: an outdated leader may answer.
+func (m *moves) hears(i int) {
+	s := m.from
+	for _, limit := range []uint8{s.n, s.old} {
+		if limit == 0 {
+			continue
+		}
+		top, _ := s.top(limit)
+		text := name(s.nodes[i].id) + " hears that its session was claimed as " + strconv.Itoa(int(s.nodes[i].taken)) + ", and reads the last message, " + top.String() + "."
+		m.do(Own, text, func(s *state) Harm {
+			n := &s.nodes[i]
+			epoch := uint64(n.taken)
+			n.taken = 0
+			switch {
+			case !n.open:
+			case !m.rules.has(TakenIsRead):
+				n.goesAstray()
+				n.open, n.net = false, quiet
+				if now, _ := s.top(s.n); now.owner == n.id && uint64(now.epoch) == n.log.Epoch {
+					return FencedByNobody
+				}
+			case epoch > n.log.Epoch && uint64(top.epoch) > n.log.Epoch:
+				n.lost, n.confirmed = true, false
+			}
+			return ""
+		})
+	}
 }
 
 // answers has the steps in which a node learns what became of its message.

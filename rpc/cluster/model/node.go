@@ -20,7 +20,11 @@ func (m *moves) node(i int) {
 	default:
 		return
 	}
-	if n.cut {
+	switch {
+	case n.open && n.lost:
+		m.appends(Own, i, message{kind: empty}) // the store refuses it, also while the node is cut off
+		return
+	case n.cut:
 		return
 	}
 	switch {
@@ -123,6 +127,9 @@ func (m *moves) owner(s *state, top message) (answer string, free bool) {
 func (m *moves) readsHead(s *state, i int, head lease.Head, present, free bool) Harm {
 	n := &s.nodes[i]
 	n.fresh = false
+	if s.left.taken > 0 {
+		n.before = uint8(head.Node)
+	}
 	if !present {
 		m.judged(s, uint8(head.Node))
 	}

@@ -30,6 +30,7 @@ const (
 	StartInTime                     // off: a tool starts after the acknowledgement of its entry, however late that is
 	ConfirmLoaded                   // off: only running sessions are confirmed after a loss of contact
 	ConfirmByAppend                 // off: reading the last message is enough to confirm a session
+	TakenIsRead                     // off: a node believes a message that its session was taken, and does not read the log
 	numRules
 )
 
@@ -48,6 +49,7 @@ var ruleNames = [numRules]string{
 	"CompareAndAppend", "SilenceIsGone", "MajorityJudges", "ClaimWrites", "NumbersByEpoch", "NotMineReleases", "ClaimCounts", "QueueRunsAfterMove", "TakeOver",
 	"StandStill", "MarkerFirst", "MarkerOfIncarnation", "MarkerOfOwn", "MarkerBySequence", "SweepRepeats", "EveryRankSweeps", "Tombstone", "OwnerDeletes",
 	"TombstoneOutlives", "ConflictIsUnknown", "DoubtIsUnknown", "CompareStored", "StartInTime", "ConfirmLoaded", "ConfirmByAppend",
+	"TakenIsRead",
 }
 
 func (r Rule) String() string { return ruleNames[r] }

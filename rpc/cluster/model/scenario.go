@@ -31,10 +31,11 @@ var (
 	numbers     = Scenario{"numbers", 2, 1, 0, budget{notice: 2, stop: 1}, 4}
 	loss        = Scenario{"loss", 2, 1, 0, budget{lose: 1, crash: 1}, 7}
 	lateLoss    = Scenario{"late loss", 2, 1, 0, budget{lose: 1, drop: 1}, 6}
+	taken       = Scenario{"taken", 2, 0, 0, budget{stop: 1, letGo: 1, election: 1, taken: 1}, 6}
 )
 
 // Scenarios are all of them.
-var Scenarios = []Scenario{contact, pause, answers, idleDrain, busyDrain, takeover, restart, lateRemoval, givenUp, ranks, deletion, numbers, loss, lateLoss}
+var Scenarios = []Scenario{contact, pause, answers, idleDrain, busyDrain, takeover, restart, lateRemoval, givenUp, ranks, deletion, numbers, loss, lateLoss, taken}
 
 // Wider is the scenario with a longer log. With two nodes, an answer may be missing and a node may lose contact in addition. It has up to
 // a hundred times as many states. Losses of the store are not combined with more faults: that takes more than six minutes a scenario.

@@ -92,9 +92,13 @@ type node struct {
 	writes bool  // the exchange is write, not claim
 	claim  lease.Claim
 	token  uint8 // the id of the claim
+	before uint8 // the owner that the claim takes the session from
 	write  lease.Write
 	out    message // what is published
 	fresh  bool    // it was sent less than 2 s ago, and the node was in contact ever since
+
+	taken uint8 // a message is on its way to it: another node has claimed the session with this epoch
+	lost  bool  // it has read that this is so
 
 	open      bool
 	log       lease.Log
@@ -117,6 +121,7 @@ type node struct {
 type budget struct {
 	crash, restart, stop, drop, election, silence, giveUp, lose uint8 // faults
 	remove, create, drain, letGo, notice                        uint8 // requests of people, and what nodes do now and then
+	taken                                                       uint8 // messages that a session was taken; all others are lost
 }
 
 // state is all there is: the store, the nodes, what clients know.

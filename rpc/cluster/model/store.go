@@ -93,13 +93,13 @@ func (s *state) tidy() {
 			n.stray, n.strayAfter = message{}, 0
 		}
 		if n.net == quiet {
-			n.claim, n.token, n.write, n.out, n.fresh, n.writes, n.seq = lease.Claim{}, 0, lease.Write{}, message{}, false, false, 0
+			n.claim, n.token, n.before, n.write, n.out, n.fresh, n.writes, n.seq = lease.Claim{}, 0, 0, lease.Write{}, message{}, false, false, 0
 		}
 		if n.net != stored {
 			n.seq = 0
 		}
 		if !n.open {
-			n.log, n.confirmed, n.held, n.runs, n.pending, n.feed = lease.Log{}, false, false, 0, 0, 0
+			n.log, n.confirmed, n.held, n.runs, n.pending, n.feed, n.lost = lease.Log{}, false, false, 0, 0, 0, false
 		}
 	}
 }
