@@ -91,11 +91,14 @@ var turnChecks = []Check{
 		p.call("session/cancel", params{"session_id": id})
 	}},
 	{"queued-runs", "session/prompt", "a prompt that waits runs after the turn", func(t *try) {
-		p, id := t.session(nil)
-		first := prompt(p, id, "One. [[sim: thinking=20 text=10 pace=100]]")
-		second := prompt(p, id, quick)
+		p, id := t.session(lookup("allow"))
+		first := prompt(p, id, call)
+		callID := p.note("tool_start").Get("call_id").String()
+		second := p.call("session/prompt", params{"session_id": id, "text": quick})
+		equal("disposition", second.Get("disposition").String(), "queued")
+		p.call("tool/result", result(id, callID, "2026-03-01"))
 		end(p, first)
-		equal("stop_reason", end(p, second).Get("stop_reason").String(), "end_turn")
+		equal("stop_reason", end(p, second.Get("turn_id").String()).Get("stop_reason").String(), "end_turn")
 	}},
 	{"cancel", "session/cancel", "the turn ends as cancelled, and what it has written is kept", func(t *try) {
 		p, id := t.session(params{"thinking_level": "high"})
@@ -121,8 +124,10 @@ var turnChecks = []Check{
 		}
 	}},
 	{"no-gap", "session/attach", "after_seq continues without a gap, on another connection", func(t *try) {
-		p, id := t.session(params{"thinking_level": "high"})
-		turn := prompt(p, id, "Take your time. [[sim: thinking=60 text=20 pace=100]]")
+		tool := lookup("allow")
+		tool["thinking_level"] = "high"
+		p, id := t.session(tool)
+		turn := prompt(p, id, `Look it up. [[sim: tool=lookup args={"word":"date"} thinking=60 text=20 pace=100]]`) // it waits for the other connection
 		watched := map[string]string{}
 		n := p.note("thinking_delta")
 		watched[blockOf(n)] += n.Get("delta").String()
@@ -174,7 +179,8 @@ func anything(p *peer) (name string, n gjson.Result) {
 	return m.Get("method").String(), m.Get("params")
 }
 
-// follow reads a turn to its end: what the deltas of each block add up to, after what was watched before, and what the ends say.
+// follow reads a turn to its end, and gives its tools a result: what the deltas of each block add up to, after what was watched before, and
+// what the ends say.
 func follow(p *peer, turn string, watched map[string]string) (all, ended map[string]string) {
 	if all = watched; all == nil {
 		all = map[string]string{}
@@ -190,6 +196,8 @@ func follow(p *peer, turn string, watched map[string]string) (all, ended map[str
 			all[blockOf(n)] += n.Get("delta").String()
 		case "thinking_end", "text_end":
 			ended[blockOf(n)] = n.Get("text").String()
+		case "tool_start":
+			p.call("tool/result", result(n.Get("session_id").String(), n.Get("call_id").String(), "2026-03-01"))
 		case "turn_end":
 			return all, ended
 		}
