@@ -23,6 +23,8 @@ type blocks struct {
 func (*blocks) Nodes() int                  { return 2 }
 func (*blocks) Unbroken(time.Duration) bool { return true }
 
+func (*blocks) Successor(context.Context, session.Ref) string { return "other" }
+
 func (*blocks) Changes(context.Context, session.Owner) (map[session.ID]uint64, error) {
 	return nil, nil
 }

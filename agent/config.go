@@ -76,6 +76,9 @@ const maxPinned = 100
 type Cluster interface {
 	gate.Cluster
 	stored.Cluster
+
+	// Successor names the node that serves a session which has left this one, or one that serves it when it is asked. Empty: there is none.
+	Successor(ctx context.Context, ref session.Ref) (node string)
 }
 
 // Config has what all agents of a daemon share.

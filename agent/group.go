@@ -493,6 +493,9 @@ func (o *Sessions) Do(ctx context.Context, id session.ID, f func(*Agent) error) 
 	g := o.group
 	for try := 0; ; try++ {
 		l, err := g.use(o.ref(id))
+		if left, ok := errors.AsType[*session.ElsewhereError](err); ok && g.cfg.Cluster != nil {
+			left.Node = g.cfg.Cluster.Successor(ctx, o.ref(id))
+		}
 		if err != nil {
 			return err
 		}

@@ -157,6 +157,39 @@ func TestLinks(t *testing.T) {
 	b.End()
 }
 
+// TestDrainWithClients: while a turn keeps a draining node running, its clients go on over links in the sessions that have left it.
+func TestDrainWithClients(t *testing.T) {
+	c := begin(t, jettest.Start(t, 3), 3)
+	certs := certify(t, c.prefix, "a", "b")
+	a, b := c.startLinked("a", certs), c.startLinked("b", certs)
+	at, bt := a.door(), b.door()
+	busy, idle, other := at.NewSession(), at.NewSession(), at.NewSession()
+	c.vendor.Script(thinks())
+	at.Say(busy, "Think.")
+	at.Wait("thinking", method("thinking_delta"))
+	if err := a.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{idle, other} {
+		at.Wait("stale", func(u proof.Update) bool { return u.Method == "stale" && u.Session == id })
+	}
+	attach(t, bt, other) // it has an owner by then
+	for _, id := range []string{idle, other} {
+		took, _ := attach(t, at, id)
+		t.Logf("a session that has left the node is served over a link after %v", took)
+		if end := at.Turn(id, "Hello."); end.Stop != "end_turn" {
+			t.Errorf("the turn ends with %+v", end)
+		}
+	}
+	at.Must("session/cancel", map[string]any{"session_id": busy}, nil)
+	at.Kill()
+	if err := a.Gone(); err != nil {
+		t.Errorf("the node ends with %v\n%s", err, proof.Excerpt(a.Stderr.String()))
+	}
+	bt.End()
+	b.End()
+}
+
 // TestHungNodes stops the node with a session, without an end of its connections. Viewers at another node hear of it, and go on there. Then the node
 // in between hangs: the session goes on.
 func TestHungNodes(t *testing.T) {
