@@ -110,18 +110,21 @@ export class Conversation {
 	/** The turns in order, each with the last message before it; empty: there is none, undefined: it is not loaded. */
 	private behind(): [turn: string, after: string | undefined][] {
 		let after = this.oldest === undefined && this.held.length === 0 ? "" : undefined;
-		return [...this.list.children].flatMap((el) => {
-			const t = this.turns.get((el as HTMLElement).dataset["turn"] ?? "");
-			if (!t) return [];
+		return this.shown().map((t) => {
 			const place: [string, string | undefined] = [t.id, after];
 			if (t.over) after = t.last;
-			return [place];
+			return place;
 		});
 	}
 
 	/** The first turn; undefined: none is shown. */
 	first(): Turn | undefined {
-		return this.turns.get((this.list.firstElementChild as HTMLElement | null)?.dataset["turn"] ?? "");
+		return this.shown()[0];
+	}
+
+	/** The turns as they stand in the page. */
+	private shown(): Turn[] {
+		return [...this.list.querySelectorAll<HTMLElement>("[data-turn]")].flatMap((el) => this.turns.get(el.dataset["turn"] ?? "") ?? []);
 	}
 
 	/** The last message of the last turn; empty: there is none, undefined: it is not loaded. */
@@ -241,11 +244,7 @@ export class Conversation {
 
 	/** The last turn can be continued if it was cut off, and offers help if it failed. */
 	private offer(): void {
-		let last: Turn | undefined;
-		for (const el of this.list.children) {
-			const t = this.turns.get((el as HTMLElement).dataset["turn"] ?? "");
-			if (t && !t.el.hidden) last = t;
-		}
+		const last = this.shown().findLast((t) => !t.el.hidden);
 		for (const t of this.turns.values()) {
 			t.offerToContinue(t === last && t.unfinished && this.running_ === "");
 			t.offerHelp(t === last);
@@ -449,22 +448,22 @@ export class Conversation {
 		const first = this.oldest === undefined ? 0 : all.findIndex(begins);
 		this.held = first < 0 ? all : all.slice(0, first);
 		const whole = first < 0 ? [] : all.slice(first);
-		const fragment = document.createDocumentFragment();
+		const batch = h("div", { class: "batch" }); // the browser asks whether it is in view, and not for each turn
 		for (const m of whole) {
 			const id = m.into ?? m.turn_id;
 			let t = this.turns.get(id);
 			if (!t) {
 				t = new Turn(id, this.acts);
 				this.turns.set(id, t);
-				fragment.append(t.el);
+				batch.append(t.el);
 			}
 			this.turnOf.set(m.id, id);
 			this.joins(t, m.joins);
 			this.draw(t, m);
 		}
 		this.endOf(whole);
-		if (above) this.list.prepend(fragment);
-		else this.list.append(fragment);
+		batch.style.setProperty("--turns", String(batch.childElementCount));
+		if (batch.firstChild) this.list[above ? "prepend" : "append"](batch);
 		this.divide(summaries);
 		if (above) this.branches(this.branchesOf);
 	}
