@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/jet"
+	"github.com/thinkd/thinkd/session/jet/ports"
 )
 
 // farm is three store servers, each a process.
@@ -26,14 +26,6 @@ type farm struct {
 	servers []*exec.Cmd
 	conns   jet.Conns
 	store   *jet.Store
-}
-
-func address() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // startFarm builds the program and starts the servers.
@@ -46,18 +38,11 @@ func startFarm(ctx context.Context) (f *farm, err error) {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/thinkd/thinkd/cmd/thinkd-store").CombinedOutput(); err != nil {
 		return f, fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	var listen, cluster []string
-	for range 3 {
-		a, err := address()
-		if err != nil {
-			return f, err
-		}
-		b, err := address()
-		if err != nil {
-			return f, err
-		}
-		listen, cluster = append(listen, a), append(cluster, b)
+	free, err := ports.Free(6)
+	if err != nil {
+		return f, err
 	}
+	listen, cluster := free[:3], free[3:]
 	for i := range 3 {
 		name := fmt.Sprint("s", i+1)
 		cmd := exec.CommandContext(ctx, program, "--name", name, "--dir", filepath.Join(f.dir, name), "--listen", listen[i], "--cluster-listen", cluster[i], "--routes", strings.Join(cluster, ","))

@@ -29,18 +29,18 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/jet"
+	"github.com/thinkd/thinkd/session/jet/ports"
 	"github.com/thinkd/thinkd/session/storetest"
 )
 
 // address is one that nobody listens on.
 func address(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return free[0]
 }
 
 // pair makes a certificate, by an authority or for itself.

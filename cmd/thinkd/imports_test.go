@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	"session/search":      {"provider", "session"},
 	"session/mem":         {"provider", "session"},
 	"session/jet":         {"provider", "provider/durable", "session", "session/lease"},
-	"session/jet/jettest": {"provider/testgo", "session/jet"},
+	"session/jet/jettest": {"provider/testgo", "session/jet", "session/jet/ports"},
 	"session/jet/archive": {"provider/durable", "session", "session/jet"},
 	"session/bolt":        {"provider", "provider/durable", "session", "session/bolt/page", "session/tool"},
 	"session/blob":        {"provider", "provider/durable", "session"},
@@ -152,11 +152,11 @@ var allowed = map[string][]string{
 	"cmd/thinkd/telemetry/otlp": {"provider"},
 	"cmd/thinkd/chat":           {"agent/tool/approval", "cmd/thinkd/chat/clipboard", "cmd/thinkd/chat/markdown", "cmd/thinkd/chat/menu", "cmd/thinkd/costs", "cmd/thinkd/fellback", "cmd/thinkd/files", "cmd/thinkd/parked", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
 	"cmd/thinkd/chat/menu":      {"cmd/thinkd/printable"},
-	"cmd/thinkd-store/demo":     {"provider/durable"},
+	"cmd/thinkd-store/demo":     {"provider/durable", "session/jet/ports"},
 	"cmd/thinkd-store":          {"cmd/thinkd-store/demo", "cmd/thinkd/buildinfo", "cmd/thinkd/daemon/systemd", "cmd/thinkd/printable", "provider/durable", "session/jet", "session/jet/archive"},
 	"cmd/thinkd/chat/markdown":  {"cmd/thinkd/chat/highlight", "cmd/thinkd/printable"},
 
-	"bench/cluster": {"session", "session/jet"},
+	"bench/cluster": {"session", "session/jet", "session/jet/ports"},
 	"bench":         {"provider/sim", "provider/sim/faces", "session", "session/bolt"}, // it makes stores; all else it sees from outside
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/session/jet/ports"
 )
 
 // greeter is a node that says its name to each client, and hangs up.
@@ -40,7 +41,7 @@ func greeter(t *testing.T, name string) (address string) {
 
 // TestFront: clients reach one node after another, and none that does not listen.
 func TestFront(t *testing.T) {
-	dead, err := freeAddresses(1)
+	dead, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/session/jet/ports"
 )
 
 // prefix is that of the streams, and the name of the cluster in certificates.
@@ -36,7 +36,7 @@ type layout struct {
 // newLayout takes a free port for each part, and a new token.
 func newLayout(dir, front string) (l layout, err error) {
 	l = layout{dir: dir, front: front}
-	free, err := freeAddresses(2*len(storeNames) + len(nodeNames))
+	free, err := ports.Free(2*len(storeNames) + len(nodeNames))
 	if err != nil {
 		return l, err
 	}
@@ -46,19 +46,6 @@ func newLayout(dir, front string) (l layout, err error) {
 	rand.Read(random) // never fails
 	l.token = base64.RawURLEncoding.EncodeToString(random)
 	return l, nil
-}
-
-// freeAddresses are addresses on which nothing listens. All are taken before any is given back, so that they differ.
-func freeAddresses(n int) (list []string, err error) {
-	for range n {
-		l, lerr := net.Listen("tcp", "127.0.0.1:0")
-		if lerr != nil {
-			return nil, errors.Join(err, lerr)
-		}
-		defer func() { err = errors.Join(err, l.Close()) }()
-		list = append(list, l.Addr().String())
-	}
-	return list, nil
 }
 
 func (l layout) path(names ...string) string {

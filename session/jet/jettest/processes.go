@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session/jet"
+	"github.com/thinkd/thinkd/session/jet/ports"
 )
 
 // Processes are three store servers, each a process of its own.
@@ -41,9 +41,11 @@ func StartProcesses(t testing.TB, dir string, args ...string) *Processes {
 	if out, err := exec.Command("go", "build", "-o", p.program, "github.com/thinkd/thinkd/cmd/thinkd-store").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for range 3 {
-		p.listen, p.cluster = append(p.listen, p.address()), append(p.cluster, p.address())
+	free, err := ports.Free(6)
+	if err != nil {
+		t.Fatal(err)
 	}
+	p.listen, p.cluster = free[:3], free[3:]
 	t.Cleanup(func() {
 		for i, cmd := range p.running {
 			if cmd != nil {
@@ -54,15 +56,6 @@ func StartProcesses(t testing.TB, dir string, args ...string) *Processes {
 	})
 	p.StartAll()
 	return p
-}
-
-func (p *Processes) address() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // StartAll starts all servers.

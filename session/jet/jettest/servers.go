@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
-	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/thinkd/thinkd/session/jet"
+	"github.com/thinkd/thinkd/session/jet/ports"
 )
 
 // Servers are store servers that form one cluster, or one server alone.
@@ -53,7 +54,7 @@ func StartRouted(t testing.TB, n int) *Servers {
 // StartConfig starts one server with a config of NATS, which says neither its name nor where it listens.
 func StartConfig(t testing.TB, config string) *Servers {
 	t.Helper()
-	s := &Servers{t: t, list: make([]*server.Server, 1), opts: []*server.Options{{Port: freePort(t)}}}
+	s := &Servers{t: t, list: make([]*server.Server, 1), opts: []*server.Options{{Port: free(t, 1)[0]}}}
 	t.Cleanup(func() { s.Stop(0) })
 	s.RunConfig(config)
 	return s
@@ -83,10 +84,10 @@ func start(t testing.TB, n int, proxies []*Proxy) *Servers {
 	s := &Servers{t: t, list: make([]*server.Server, n), opts: make([]*server.Options, n), routes: proxies, parted: make(map[[2]int]bool)}
 	dir := t.TempDir()
 	var routes []*url.URL
-	ports := make([]int, n)
+	all := free(t, 2*n)
+	clients, peers := all[:n], all[n:]
 	for i := range n {
-		ports[i] = freePort(t)
-		host := fmt.Sprintf("127.0.0.1:%d", ports[i])
+		host := fmt.Sprintf("127.0.0.1:%d", peers[i])
 		if proxies != nil {
 			proxies[i].begin(host)
 			host = proxies[i].Address()
@@ -94,10 +95,10 @@ func start(t testing.TB, n int, proxies []*Proxy) *Servers {
 		routes = append(routes, &url.URL{Scheme: "nats-route", Host: host})
 	}
 	for i := range n {
-		s.opts[i] = &server.Options{ServerName: serverNameOf(i), Host: "127.0.0.1", Port: freePort(t), NoLog: true, NoSigs: true,
+		s.opts[i] = &server.Options{ServerName: serverNameOf(i), Host: "127.0.0.1", Port: clients[i], NoLog: true, NoSigs: true,
 			JetStream: true, StoreDir: filepath.Join(dir, fmt.Sprint(i)), JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 8 << 30}
 		if n > 1 {
-			s.opts[i].Cluster = server.ClusterOpts{Name: "store", Host: "127.0.0.1", Port: ports[i]}
+			s.opts[i].Cluster = server.ClusterOpts{Name: "store", Host: "127.0.0.1", Port: peers[i]}
 			if proxies != nil { // what the servers tell each other of a server is its proxy
 				s.opts[i].Cluster.Advertise = proxies[i].Address()
 			}
@@ -147,13 +148,16 @@ func (s *Servers) until(done func() bool, otherwise string, args ...any) {
 	}
 }
 
-func freePort(t testing.TB) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func free(t testing.TB, n int) (list []int) {
+	t.Helper()
+	addresses, err := ports.Free(n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	for _, a := range addresses {
+		list = append(list, int(netip.MustParseAddrPort(a).Port()))
+	}
+	return list
 }
 
 // Run starts a server, again if it was stopped.
