@@ -90,7 +90,9 @@ async function figuresOf(chrome, daemon) {
 	const { heap, nodes } = await measures(page);
 	figures["heap with all of them, MiB"] = heap;
 	figures["nodes with all of them"] = nodes;
+	const still = await cpu();
 	const scrolled = await gaps(page, () => scroll(page, 300));
+	figures["CPU of the page while scrolling, s"] = (await cpu()) - still;
 	figures["slowest frame while scrolling, ms"] = scrolled.slowest;
 	figures["frames above 50 ms while scrolling"] = scrolled.above;
 	let strokes = 0;
