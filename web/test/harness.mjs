@@ -487,6 +487,12 @@ export async function drawn(locator) {
 	}
 }
 
+/** Leaves the visible session for a new one. The page leaves it after the click, when the address has changed. */
+export async function newSession(page) {
+	await page.click("#new");
+	await page.locator("#hello").waitFor();
+}
+
 /** Asks, and waits for the end of the turn. */
 export async function ask(page, text) {
 	const before = await page.locator(".foot:visible").count();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { ask, between, browser, hold, open, serve, said, vendor, wire } from "./harness.mjs";
+import { ask, between, browser, hold, newSession, open, said, serve, vendor, wire } from "./harness.mjs";
 
 let chrome;
 let daemon;
@@ -154,7 +154,7 @@ test("a page whose first connection fails works when the next one is open", asyn
 test("a prompt that is sent while another session opens goes to that one", async () => {
 	const page = await open(chrome, cable.to(daemon.url));
 	await ask(page, "In the first");
-	await page.click("#new");
+	await newSession(page);
 	await ask(page, "In the second");
 	cable.cut();
 	await page.locator("#banner").waitFor();

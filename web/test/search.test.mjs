@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { before, test } from "node:test";
 
-import { ask, between, browser, look, open, serve, vendor } from "./harness.mjs";
+import { ask, between, browser, look, newSession, open, serve, vendor } from "./harness.mjs";
 
 let chrome;
 let daemon;
@@ -18,7 +18,7 @@ test("find text in all sessions, open the place, and tidy up", async () => {
 	await ask(page, "Why does the limiter burst?");
 	const limiter = new URL(page.url()).hash.slice(2);
 	for (const title of ["One", "Two", "Three"]) {
-		await page.click("#new");
+		await newSession(page);
 		await page.waitForFunction(() => document.querySelectorAll(".turn").length === 0);
 		await ask(page, `${title}: which date is later?`);
 	}
@@ -170,7 +170,7 @@ test("what is typed right after New belongs to the new session", async () => {
 test("the list of sessions counts what the text in the field finds, and no earlier one", async () => {
 	const page = await open(chrome, daemon.url);
 	await ask(page, "Alpha");
-	await page.click("#new");
+	await newSession(page);
 	await page.waitForFunction(() => document.querySelectorAll(".turn").length === 0);
 	await ask(page, "Alphabet");
 	const line = await between(page, "session/list");

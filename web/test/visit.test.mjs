@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { accessible, ask, browser, drawn, look, open, serve, shot } from "./harness.mjs";
+import { accessible, ask, browser, drawn, look, newSession, open, serve, shot } from "./harness.mjs";
 
 let chrome;
 let daemon;
@@ -87,7 +87,7 @@ test("model and level: the model's own list, the effective level, for a session 
 	await ask(page, "Another way? [[sim: pace=0]]");
 
 	// A clamp is shown, with what was asked, what was got, why, and what is sent.
-	await page.click("#new");
+	await newSession(page);
 	await page.click("#try-clamp");
 	const clamp = page.locator(".chip.clamp");
 	await clamp.waitFor();

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, test } from "node:test";
 
-import { ask, browser, drawn, folder, look, open, serve, vendor } from "../harness.mjs";
+import { ask, browser, drawn, folder, look, newSession, open, serve, vendor } from "../harness.mjs";
 
 let chrome;
 let daemon;
@@ -75,7 +75,7 @@ test("a session in a folder, with tools and a tool mode", async () => {
 	await look(page, "plan");
 
 	// A folder that is none is refused, and the text stays.
-	await page.click("#new");
+	await newSession(page);
 	await page.click("#setup");
 	await page.getByLabel("Folder", { exact: true }).fill(join(dir, "nowhere"));
 	await page.keyboard.press("Enter");
@@ -124,7 +124,7 @@ test("each session has its own draft, also after a reload", async () => {
 	await ask(page, "One");
 	const one = new URL(page.url()).hash;
 	await page.fill("#in", "a draft of the first");
-	await page.click("#new");
+	await newSession(page);
 	await page.waitForFunction(() => document.getElementById("in").value === "");
 	await page.fill("#in", "a draft of a new one");
 	await page.evaluate((hash) => (location.hash = hash), one);
@@ -136,7 +136,7 @@ test("each session has its own draft, also after a reload", async () => {
 	await page.reload();
 	await page.locator(".foot:visible").nth(1).waitFor();
 	assert.equal(await page.inputValue("#in"), "");
-	await page.click("#new");
+	await newSession(page);
 	await page.waitForFunction(() => document.getElementById("in").value === "a draft of a new one");
 
 	// Earlier prompts, from an empty field.
@@ -301,7 +301,7 @@ test("settings: theme, keys, agents, shortcuts", async () => {
 	await look(page, "settings");
 
 	// A session with this agent.
-	await page.click("#new");
+	await newSession(page);
 	await page.click("#setup");
 	await page.getByLabel(/^Agent/).selectOption("reviewer");
 	await look(page, "agent");
@@ -323,7 +323,7 @@ test("settings: theme, keys, agents, shortcuts", async () => {
 	await page.reload();
 	await page.getByText("For this browser only.").waitFor();
 	assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(20, 21, 23)", "after a reload too");
-	await page.click("#new");
+	await newSession(page);
 	await page.locator("#hello").waitFor();
 	page.check();
 	await page.context().close();
@@ -353,7 +353,7 @@ test("the list follows the sessions of other clients without asking", async () =
 	await row.locator(".tag", { hasText: "new" }).waitFor(); // its turn has ended, and nobody has read it
 	await row.click();
 	await page.locator(".foot:visible").waitFor();
-	await page.click("#new");
+	await newSession(page);
 	await row.locator("time").waitFor(); // it has been read
 	await rpc.call("session/delete", { session_id });
 	await row.waitFor({ state: "detached" });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { ask, browser, look, open, serve } from "../harness.mjs";
+import { ask, browser, look, newSession, open, serve } from "../harness.mjs";
 
 let chrome;
 let daemon;
@@ -66,7 +66,7 @@ test("a turn that ends while the page is hidden is counted in the title, and not
 	await bell.waitFor();
 	assert.ok(await bell.isChecked(), "after a reload too");
 
-	await page.click("#new");
+	await newSession(page);
 	await ask(page, "Three? [[sim: pace=0]]");
 	assert.deepEqual(await notified(page), [], "the page was visible");
 	await page.evaluate(() => window.hide(true));
@@ -86,7 +86,7 @@ test("a question that waits is notified", async () => {
 	await page.click("#to-settings");
 	await page.getByLabel("Notifications").click();
 	await page.waitForFunction(() => localStorage.permission === "granted");
-	await page.click("#new");
+	await newSession(page);
 	await page.evaluate(() => window.hide(true));
 	await page.click("#try-tool");
 	await page.waitForFunction(() => window.notified.length === 1);
