@@ -6,7 +6,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 )
 
-// TestPage runs web/test/*.test.mjs: how a user comes to the page, finds sessions, loses the connection, and what the page withstands.
+// TestPage runs web/test/*.test.mjs: a first visit, how a user finds sessions, and what the page withstands.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	proof.Stories(t, "")

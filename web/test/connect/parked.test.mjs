@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { ask, browser, drawn, look, open, serve, shot } from "./harness.mjs";
+import { ask, browser, drawn, look, open, serve, shot } from "../harness.mjs";
 
 let chrome;
 let daemon;

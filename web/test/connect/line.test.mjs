@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { ask, between, browser, hold, newSession, open, said, serve, vendor, wire } from "./harness.mjs";
+import { ask, between, browser, hold, newSession, open, said, serve, vendor, wire } from "../harness.mjs";
 
 let chrome;
 let daemon;

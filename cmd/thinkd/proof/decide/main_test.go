@@ -1,0 +1,9 @@
+package decide
+
+import (
+	"testing"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+)
+
+func TestMain(m *testing.M) { proof.Main(m) }
