@@ -421,6 +421,27 @@ func TestACPStops(t *testing.T) {
 	}
 }
 
+// A prompt that waits in the queue when the daemon ends stays there, so that an editor is not to send it again. Its turn has not begun, unlike that of the
+// prompt before it.
+func TestACPQueuedAtTheEnd(t *testing.T) {
+	onStage(t, "think Hm…\nwait 1h\nsay done", 0, func(s *stage) {
+		d := s.sit(`{}`)
+		defer d.stand()
+		id := d.newSession()
+		runs, queued := d.prompt(id, "one"), d.prompt(id, "two")
+		s.group.Close()
+		for prompt, retryable := range map[string]bool{runs: true, queued: false} {
+			a, _ := d.answer(prompt)
+			if e := a.Get("error"); e.Get("data.kind").String() != "closing" || e.Get("data.retryable").Bool() != retryable {
+				t.Errorf("want retryable %v: %s", retryable, a.Raw)
+			}
+		}
+		if a, _ := d.answer(queued); !strings.Contains(a.Get("error.message").String(), "stays in its session") {
+			t.Errorf("%s", a.Raw)
+		}
+	})
+}
+
 // A session that somebody else follows is left; one that is this editor's alone stops.
 func TestACPClose(t *testing.T) {
 	for _, shared := range []bool{false, true} {

@@ -97,6 +97,10 @@ func (th *thread) fail(err error) {
 	th.answerCompact(nil, err)
 }
 
+// errStays answers a prompt whose turn has not ended when the daemon ends: it is queued, or its turn is parked. The log keeps both, so that a prompt that
+// is sent again would run twice.
+var errStays = &conn.Error{Code: conn.CodeClosing, Message: "the daemon is shutting down; the prompt stays in its session", Unknown: true}
+
 // ended ends the thread with the error of its subscription. The error that it returns ends the connection.
 func (th *thread) ended(ctx context.Context, why error) error {
 	_, stale := errors.AsType[*feed.Stale](why)
@@ -106,7 +110,8 @@ func (th *thread) ended(ctx context.Context, why error) error {
 	case stale:
 		return conn.ErrStalled // ACP has no word for a gap; a client that comes again loads the session
 	case errors.Is(why, feed.ErrClosed): // the daemon ends, and the connection after it
-		th.fail(why)
+		th.answerCompact(nil, why)
+		th.fail(errStays)
 		return nil
 	}
 	return th.lost(ctx, why)
