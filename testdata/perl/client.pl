@@ -11,7 +11,12 @@ my @command = (split(' ', $ARGV[0]), 'stdio');
 my $json = JSON::PP->new->utf8->canonical;
 my ($in, $out, $pid, $id, @notes);
 
-sub start { $pid = open2($in, $out, @command); @notes = (); $id = 0 }
+sub start {
+	$pid = open2($in, $out, @command);
+	@notes = ();
+	$id = 0;
+	call('initialize', { protocol_version => 1, client => { name => 'perl' }, capabilities => { tools => JSON::PP::true, confirm => JSON::PP::true } });
+}
 
 # Standard input ends, thinkd stdio exits, and the turn continues.
 sub stop { close $out; 1 while <$in>; waitpid $pid, 0 }
@@ -38,21 +43,25 @@ sub call {
 sub note { return @notes ? shift @notes : message() }
 
 start();
-call('initialize', { protocol_version => 1, client => { name => 'perl' }, capabilities => { tools => JSON::PP::true, confirm => JSON::PP::true } });
 my $session = call('session/new', {
 	model_id => 'sim/claude', thinking_level => 'high',
 	tools => [ { name => 'lookup', description => 'Looks up a word.', input_schema => { type => 'object' } } ],
 	tool_policy => { names => { lookup => 'ask' } },
 })->{session_id};
 
+sub look_up {
+	my ($p) = @_;
+	call('tool/result', { session_id => $session, call_id => $p->{call_id}, content => [ { type => 'text', text => "$p->{arguments}{word}: 2026-03-01" } ] });
+}
+
 my $turn = call('session/prompt', { session_id => $session, text => 'Look it up. [[sim: tool=lookup args={"word":"date"} thinking=10 text=6 pace=0]]' })->{turn_id};
 while (my $n = note()) {
 	my ($method, $p) = @$n{qw(method params)};
 	if ($method eq 'confirm') {
 		print join(' ', $p->{message}, map { "$_->{name} $_->{text}" } @{ $p->{parts} }), "\n";
-		call('confirm/answer', { session_id => $session, confirm_id => $p->{confirm_id}, action => 'allow' });
-	} elsif ($method eq 'tool_start' && ($p->{host} // '') eq 'client') {
-		call('tool/result', { session_id => $session, call_id => $p->{call_id}, content => [ { type => 'text', text => "$p->{arguments}{word}: 2026-03-01" } ] });
+		call('confirm/answer', { session_id => $session, confirm_id => $p->{confirm_id}, action => 'allow_session' });
+	} elsif ($method eq 'tool_start') {
+		look_up($p);
 	} elsif ($method eq 'tool_end') {
 		print "result $p->{content}[0]{text}\n";
 	} elsif ($method eq 'turn_end' && $p->{turn_id} eq $turn) {
@@ -61,9 +70,10 @@ while (my $n = note()) {
 	}
 }
 
-# The text of each block, as its deltas add up to it and as its end has it. A connection is lost after the first piece.
+# The text of each block, as its deltas add up to it and as its end has it. A connection is lost after the first piece. The turn waits for the tool,
+# so that it cannot end before the next connection.
 my (%watched, %ended, $seq, $lost);
-$turn = call('session/prompt', { session_id => $session, text => 'Take your time. [[sim: thinking=60 text=20 pace=60]]' })->{turn_id};
+$turn = call('session/prompt', { session_id => $session, text => 'Look it up. [[sim: tool=lookup args={"word":"date"} thinking=60 text=20 pace=60]]' })->{turn_id};
 while (my $n = note()) {
 	my ($method, $p) = @$n{qw(method params)};
 	next unless ($p->{session_id} // '') eq $session;
@@ -71,6 +81,7 @@ while (my $n = note()) {
 	my $block = join ' ', $p->{message_id} // '', $p->{block} // '';
 	$watched{$block} .= $p->{delta} if $method =~ /^(thinking|message)_delta$/;
 	$ended{$block} = $p->{text} if $method =~ /^(thinking|text)_end$/;
+	look_up($p) if $method eq 'tool_start' && $p->{turn_id} eq $turn;
 	last if $method eq 'turn_end' && $p->{turn_id} eq $turn;
 	next if $lost || $method ne 'thinking_delta';
 	$lost = 1;

@@ -146,7 +146,7 @@ func TestPerl(t *testing.T) {
 	const want = `Simulated Claude wants to use lookup, which a client runs. word date
 result date: 2026-03-01
 end_turn
-2 blocks, nothing lost
+4 blocks, nothing lost
 `
 	l := library{command: func(string) []string {
 		return []string{perl, filepath.Join("..", "..", "..", "..", "testdata", "perl", "client.pl")}
