@@ -142,7 +142,7 @@ func TestDoorsOutliveDaemons(t *testing.T) {
 	both := []*proof.Process{a, b}
 	var took []time.Duration
 	for round := range *doorRounds {
-		turn := a.Say(id, proof.Recital{Tag: fmt.Sprint("cut", round), Thinking: 3000, Blocks: 1, Words: 10, Pace: 200}.Prompt())
+		turn := a.Say(id, proof.Recital{Tag: fmt.Sprint("cut", round), Thinking: 3000, Blocks: 1, Words: 10, Pace: 20}.Prompt())
 		for _, p := range both {
 			p.Wait("thinking", func(u proof.Update) bool { return u.Method == "thinking_delta" && u.Turn == turn })
 		}
@@ -372,7 +372,7 @@ func TestDoorTellsWhyThereIsNoDaemon(t *testing.T) {
 	config := proof.WriteConfig(t, "")
 	p := proof.Door(t, data, env, "--config", config)
 	id := p.NewSession("model_id", proof.VendorModel)
-	turn := p.Say(id, proof.Recital{Tag: "cut", Thinking: 3000, Blocks: 1, Words: 10, Pace: 200}.Prompt())
+	turn := p.Say(id, proof.Recital{Tag: "cut", Thinking: 3000, Blocks: 1, Words: 10, Pace: 20}.Prompt())
 	answered := make(chan error, 1)
 	testgo.Go(t, func() { // ends with the kill; received below
 		answered <- p.Call("turn/wait", map[string]any{"session_id": id, "turn_id": turn}, nil)
@@ -415,7 +415,7 @@ func TestVersions(t *testing.T) {
 	if s := proof.TheDaemon(t, data); s.Version != "1.2.0" {
 		t.Fatalf("the daemon is %+v", s)
 	}
-	turn := old.Say(id, proof.Recital{Tag: "busy", Thinking: 3000, Blocks: 1, Words: 10, Pace: 200}.Prompt())
+	turn := old.Say(id, proof.Recital{Tag: "busy", Thinking: 3000, Blocks: 1, Words: 10, Pace: 20}.Prompt())
 	newer := proof.Door(t, data, of("1.10.0"))
 	newer.Must("ping", nil, nil)
 	if s := proof.TheDaemon(t, data); s.Version != "1.2.0" {
@@ -454,7 +454,7 @@ func TestNewerVersionWaits(t *testing.T) {
 	of := func(version string) []string { return append(slices.Clone(env), inside.VersionVariable+"="+version) }
 	old := proof.Door(t, data, of("1.2.0"))
 	id := old.NewSession("model_id", proof.VendorModel)
-	turn := old.Say(id, proof.Recital{Tag: "busy", Thinking: 3000, Blocks: 1, Words: 10, Pace: 200}.Prompt())
+	turn := old.Say(id, proof.Recital{Tag: "busy", Thinking: 3000, Blocks: 1, Words: 10, Pace: 20}.Prompt())
 	newer := proof.Door(t, data, of("1.10.0"))
 	newer.Attach(id)
 	old.End()
@@ -582,7 +582,7 @@ func TestInterruptedPromptCancels(t *testing.T) {
 	p := proof.Door(t, data, env)
 	p.Must("ping", nil, nil)
 	cmd := proof.Command(t, env, "--data", data, "prompt", "--model", proof.VendorModel, "--thinking", "medium",
-		proof.Recital{Tag: "cut", Thinking: 3000, Blocks: 1, Words: 10, Pace: 200}.Prompt())
+		proof.Recital{Tag: "cut", Thinking: 3000, Blocks: 1, Words: 10, Pace: 20}.Prompt())
 	thinking, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

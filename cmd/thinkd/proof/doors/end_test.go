@@ -30,7 +30,7 @@ func TestOrderlyEnd(t *testing.T) {
 			if end := p.Turn(id, "First. [[sim: thinking=20 text=20 pace=0]]"); end.Stop != "end_turn" {
 				t.Fatalf("the turn ends with %s", end.Stop)
 			}
-			running := p.Say(id, "Second. [[sim: thinking=30 text=5000 pace=100]]")
+			running := p.Say(id, "Second. [[sim: thinking=30 text=50000 pace=100]]")
 			p.Wait("text", func(u proof.Update) bool { return u.Method == "message_delta" && u.Turn == running })
 			queued := p.Say(id, "Third. [[sim: thinking=20 text=20 pace=0]]")
 

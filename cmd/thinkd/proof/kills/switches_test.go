@@ -49,7 +49,7 @@ func TestConversationOverKillsAndSwitches(t *testing.T) {
 
 	// The kill falls when part of the thinking is stored: more than a second after its first word.
 	p.Must("model/set", map[string]any{"session_id": id, "model_id": "anthropic/claude-opus-5-5"}, nil)
-	cut := p.Say(id, "Interrupted question: which date is later? [[sim: thinking=3000 pace=60]]")
+	cut := p.Say(id, "Interrupted question: which date is later? [[sim: thinking=30000 pace=60]]")
 	thinks := func(u proof.Update) bool { return u.Method == "thinking_delta" && u.Turn == cut }
 	first := p.Wait("thinking", thinks)
 	p.Wait("more thinking", func(u proof.Update) bool { return thinks(u) && u.TS > first.TS+1200 })

@@ -62,7 +62,7 @@ func TestServeEndsInOrder(t *testing.T) {
 		c.Must("session/attach", map[string]any{"session_id": made.ID}, nil)
 		clients = append(clients, c)
 	}
-	clients[0].Must("session/prompt", map[string]any{"session_id": made.ID, "text": "think [[sim: thinking=2000]]"}, nil)
+	clients[0].Must("session/prompt", map[string]any{"session_id": made.ID, "text": "think [[sim: thinking=100000]]"}, nil)
 	clients[0].Until("thinking", func() bool {
 		return slices.ContainsFunc(clients[0].Updates, func(u proof.Update) bool { return u.Method == "thinking_delta" })
 	})
