@@ -110,7 +110,7 @@ func (th *thread) ended(ctx context.Context, why error) error {
 	case stale:
 		return conn.ErrStalled // ACP has no word for a gap; a client that comes again loads the session
 	case errors.Is(why, feed.ErrClosed): // the daemon ends, and the connection after it
-		th.answerCompact(nil, why)
+		th.answerCompact(nil, why) // unlike a prompt, a compaction does not stay
 		th.fail(errStays)
 		return nil
 	}
