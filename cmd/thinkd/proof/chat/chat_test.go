@@ -398,11 +398,11 @@ func TestChatSizes(t *testing.T) {
 			t.Errorf("a blank at the end of %q", row)
 		}
 	}
-	for _, size := range []string{"100x30", "23x8", "60x20", "80x24"} {
+	for _, size := range []string{"100x30", "23x8", "60x20"} {
 		width, height, _ := strings.Cut(size, "x")
 		p.do("resize-window", "-x", width, "-y", height)
 		p.do("send-keys", "-l", size+" [[sim: thinking=0 text=5 pace=0]]")
-		if width == "23" { // the input says that the chat knows
+		if width == "23" { // the prompt fits in a row, or does not, only in a window of the new size
 			p.shows(`^> 23x8 \[\[sim: *$`)
 		} else {
 			p.shows(`^> ` + size + ` .*pace=0\]\]$`)
@@ -416,22 +416,22 @@ func TestChatSizes(t *testing.T) {
 	}
 }
 
-// A window that changes its size while an answer arrives shows each row once, and none is torn.
+// A window that changes its size while an answer arrives shows each row once, and none is torn. The vendor stalls at the end, so that the
+// turn still runs on a slow machine. Right after a resize the screen stays torn until the chat writes it again: the test waits for that.
 func TestChatResize(t *testing.T) {
 	t.Parallel()
 	p := chatIn(t, proof.DataDir(t), "80x24", nil)
 	p.shows(idleFoot)
-	p.say("Say it. [[sim: thinking=30 text=300 pace=40]]")
-	p.shows(`^answering · `)
+	p.say("Compare rivers and lakes. [[sim: thinking=30 text=300 pace=40 fault=stall after=330]]")
+	p.shows(`· Esc stops it`)
 	for _, size := range []string{"60x24", "47x20", "90x30", "33x24", "70x24"} {
 		width, height, _ := strings.Cut(size, "x")
 		p.do("resize-window", "-x", width, "-y", height)
 		proof.Moment(20 * time.Millisecond)
 	}
-	p.rests()
-	got := p.screen()
-	if strings.Count(got, "sim/claude · th") != 1 || strings.Contains(got, "Esc stops") || !regexp.MustCompile(`This was the simulator: it keeps every rule of the wire and\s+understands nothing\.\n\n>`).MatchString(got) {
-		t.Errorf("the screen is torn:\n%s", got)
+	got := p.shows(`\nThis was the simulator: it keeps every rule of the wire and\nunderstands nothing\.\n.* · Esc stops it .*\n\n>\nsim/claude · th.*\n*\z`)
+	if strings.Count(got, "sim/claude · th") != 1 || strings.Count(got, "Esc stops it") != 1 {
+		t.Errorf("parts of earlier views are left:\n%s", got)
 	}
 	for row := range strings.Lines(got) {
 		if strings.Count(got, row) > 1 && len(row) > 20 {
