@@ -4,5 +4,5 @@
 // The tests build the program once: see Program.
 //
 // Inside the package, files depend in one direction: build, config, excerpt, levels, memory, needs, poison, recital,
-// script, standins and store need no other file, then browser and process, then doors, foreign, logins, received and serve, then kills.
+// script, standins and store need no other file, then process, then doors, foreign, logins, received and serve, then kills.
 package proof

@@ -1,13 +1,116 @@
+//go:build browser
+
 package page
 
 import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 )
 
-// TestPage runs web/test/*.test.mjs: a first visit, how a user finds sessions, and what the page withstands.
+func TestMain(m *testing.M) { proof.Main(m) }
+
+// TestPage runs the browser tests below web/test, each *.test.mjs as a subtest. They drive the program as users have it, without the race
+// detector, since they measure how long things take. THINKD_SHOTS names a folder for screenshots. The tests are skipped where node, its
+// packages or chromium are missing. They take two minutes of two processors, so go test runs them only with -tags browser.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	proof.Stories(t, "")
+	node, dir := proof.NodePackage(t, "web")
+	chromium := browser(t)
+	program := proof.PlainProgram(t)
+	cert, key := certificate(t)
+	for _, story := range stories(t, filepath.Join(dir, "test")) {
+		t.Run(strings.TrimSuffix(story, suffix), func(t *testing.T) {
+			if !proof.Alone() { // else its figures count
+				t.Parallel()
+			}
+			cmd := exec.CommandContext(beforeDeadline(t), node, "--test-reporter=spec", filepath.Join(dir, "test", filepath.FromSlash(story)))
+			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends what it has started
+			cmd.WaitDelay = 10 * time.Second
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "THINKD="+program, "CHROMIUM="+chromium, "THINKD_CERT="+cert, "THINKD_KEY="+key, "SHOTS="+os.Getenv("THINKD_SHOTS"))
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, proof.Excerpt(string(out)))
+			}
+			t.Logf("%s", out)
+		})
+	}
+}
+
+const suffix = ".test.mjs"
+
+// stories lists the browser tests below a folder, by their paths in it.
+func stories(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, suffix) {
+			list = append(list, path)
+		}
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		t.Fatalf("no browser tests in %s: %v", dir, err)
+	}
+	return list
+}
+
+// browser is the path of a browser. Chromium without its windows starts and draws with half of the CPU time. Figures that count are those of
+// the browser that people have.
+func browser(t *testing.T) string {
+	if path, err := exec.LookPath("chromium-headless-shell"); err == nil && !proof.Alone() {
+		return path
+	}
+	return proof.Needs(t, "chromium")
+}
+
+// beforeDeadline ends half a minute before go test ends the process, which would leave the browsers and daemons of the stories behind.
+func beforeDeadline(t *testing.T) context.Context {
+	deadline, ok := t.Deadline()
+	if !ok {
+		return t.Context()
+	}
+	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(-30*time.Second))
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// certificate makes the files of a certificate for 127.0.0.1 that signs itself.
+func certificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, form, form, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
 }
