@@ -80,7 +80,7 @@ func openHouse(ctx context.Context, program, profiles, traces string) (*house, e
 }
 
 func (h *house) open(program, profiles, traces string) error {
-	for _, name := range []string{"cmd/thinkd", "bench", "bench/floor"} {
+	for _, name := range []string{"cmd/thinkd", "bench/floor"} {
 		if program != "" && name == "cmd/thinkd" {
 			path, err := filepath.Abs(program)
 			if err == nil {
@@ -97,8 +97,11 @@ func (h *house) open(program, profiles, traces string) error {
 			return fmt.Errorf("building %s: %w\n%s", name, err, out)
 		}
 	}
-	var err error
-	if h.child, err = startChild(h.ctx, h.program("bench"), "upstream"); err != nil {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if h.child, err = startChild(h.ctx, self, "upstream"); err != nil {
 		return err
 	}
 	h.upstream = h.child.line

@@ -37,8 +37,8 @@ func Main(m *testing.M) {
 // Program is the path of the program. It is built with the race detector if the tests are, and with the tag proof, which
 // adds package inside.
 //
-// All test processes of a clone share one file, and build it one after the other: the first builds, the others find it up
-// to date, which the go command knows from the sources.
+// All test processes of a clone share one file. The first of a run of go test builds it, if the go command finds that sources have
+// changed. The others wait, and take it as it is.
 func Program(t testing.TB) string {
 	t.Helper()
 	if !Raced() {
@@ -52,7 +52,7 @@ func Program(t testing.TB) string {
 }
 
 // PlainProgram is the same without the race detector, whatever the tests are: the race detector keeps several bytes for
-// each byte of memory. It is built without cgo, as a release is and as package bench builds it, so that all share what is compiled.
+// each byte of memory. It is built without cgo, as a release is.
 func PlainProgram(t testing.TB) string {
 	t.Helper()
 	path, err := plain()
@@ -93,13 +93,29 @@ func build(name string, env []string, flags ...string) (string, error) {
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
+	builtIn, run := filepath.Join(dir, "run"), testRun()
+	if last, err := os.ReadFile(builtIn); err == nil && run != "" && string(last) == run {
+		return path, nil
+	}
+	if err := os.RemoveAll(builtIn); err != nil {
+		return "", err
+	}
 	cmd := exec.Command("go", append(append([]string{"build", "-tags", "proof"}, flags...), "-o", path, "./cmd/thinkd")...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the program: %w\n%s", err, out)
 	}
-	return path, nil
+	return path, os.WriteFile(builtIn, []byte(run), 0o600)
+}
+
+// testRun names the run of go test that this process is a part of: by the folder in which go test builds all test programs of a run. It is
+// empty for a test program that was built with go test -c, and is anywhere.
+func testRun() string {
+	if dir := filepath.Dir(filepath.Dir(os.Args[0])); strings.HasPrefix(filepath.Base(dir), "go-build") {
+		return dir
+	}
+	return ""
 }
 
 func goEnv(name string) (string, error) {
