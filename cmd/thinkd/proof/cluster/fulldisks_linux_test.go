@@ -59,16 +59,15 @@ func TestFullDisks(t *testing.T) {
 	session := at.NewSession()
 	var kept []string // acknowledged
 	var refusal map[string]any
-	full := time.Now()
 	for i := 0; refusal == nil; i++ {
 		text := fmt.Sprintf("Prompt %d. %s", i, strings.Repeat("x", 200<<10))
 		params := map[string]any{"session_id": session, "text": text, "client_id": fmt.Sprint("prompt ", i)}
 		var r struct {
 			Turn string `json:"turn_id"`
 		}
-		full = time.Now()
+		sent := time.Now()
 		if err := at.Call("session/prompt", params, &r); err != nil {
-			t.Logf("prompt %d is refused after %v: %v", i, time.Since(full), err)
+			t.Logf("prompt %d is refused after %v: %v", i, time.Since(sent), err)
 			refusal = params
 			break
 		}
@@ -77,7 +76,7 @@ func TestFullDisks(t *testing.T) {
 			return proof.Ended(r.Turn)(u) || u.Method == "stale" && u.Session == session
 		})
 		if end.Stop != "end_turn" {
-			t.Logf("the turn of prompt %d ends by %s %q after %v", i, end.Method, end.Stop, time.Since(full))
+			t.Logf("the turn of prompt %d ends by %s %q after %v", i, end.Method, end.Stop, time.Since(sent))
 		}
 		at.Forget()
 		if i == 1000 {
