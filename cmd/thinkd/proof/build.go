@@ -37,8 +37,8 @@ func Main(m *testing.M) {
 // Program is the path of the program. It is built with the race detector if the tests are, and with the tag proof, which
 // adds package inside.
 //
-// All test processes of a clone share one file. The first of a run of go test builds it, if the go command finds that sources have
-// changed. The others wait, and take it as it is.
+// All test processes of a clone share one file, and build it one after the other. The go command finds it up to date where no source has
+// changed. That takes it a second of CPU time, so that it is asked once in a run of go test, and again only if a file changes in between.
 func Program(t testing.TB) string {
 	t.Helper()
 	if !Raced() {
@@ -73,7 +73,8 @@ func build(name string, env []string, flags ...string) (string, error) {
 		return "", err
 	}
 	root = filepath.Dir(root)
-	if err := readSources(root); err != nil {
+	sources, err := readSources(root)
+	if err != nil {
 		return "", err
 	}
 	dir, err := goEnv("GOCACHE")
@@ -93,11 +94,13 @@ func build(name string, env []string, flags ...string) (string, error) {
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
-	builtIn, run := filepath.Join(dir, "run"), testRun()
-	if last, err := os.ReadFile(builtIn); err == nil && run != "" && string(last) == run {
+	// built has the run of go test that built the program last, and the state of its sources.
+	built, run := filepath.Join(dir, "built"), testRun()
+	state := run + "\n" + sources
+	if last, err := os.ReadFile(built); err == nil && run != "" && string(last) == state {
 		return path, nil
 	}
-	if err := os.RemoveAll(builtIn); err != nil {
+	if err := os.RemoveAll(built); err != nil {
 		return "", err
 	}
 	cmd := exec.Command("go", append(append([]string{"build", "-tags", "proof"}, flags...), "-o", path, "./cmd/thinkd")...)
@@ -106,7 +109,7 @@ func build(name string, env []string, flags ...string) (string, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the program: %w\n%s", err, out)
 	}
-	return path, os.WriteFile(builtIn, []byte(run), 0o600)
+	return path, os.WriteFile(built, []byte(state), 0o600)
 }
 
 // testRun names the run of go test that this process is a part of: by the folder in which go test builds all test programs of a run. It is
@@ -129,15 +132,32 @@ func goEnv(name string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// readSources lists all folders of the module. The go command notes what tests read there, and runs a test again whose
-// result it has if any file in them has changed: the test's own package does not import the program.
-func readSources(root string) error {
-	return filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules") {
-			return fs.SkipDir
+// readSources lists all folders of the module, and returns a digest of the names, sizes and times of their files. The go command notes what
+// tests read there, and runs a test again whose result it has if any file in them has changed: the test's own package does not import the
+// program.
+func readSources(root string) (digest string, err error) {
+	sum := sha256.New()
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
-		return err
+		if d.IsDir() {
+			if d.Name() == ".git" || d.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			return nil // its time changes with each temporary file
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a temporary file
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%q %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+		return nil
 	})
+	return fmt.Sprintf("%x", sum.Sum(nil)), err
 }
 
 // Raced reports whether the tests, and with them the program, run with the race detector, which takes time and memory.
