@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { proof.Main(m) }
 
 // TestPage runs the browser tests below web/test, each *.test.mjs as a subtest. They drive the program as users have it, without the race
 // detector, since they measure how long things take. THINKD_SHOTS names a folder for screenshots. The tests are skipped where node, its
-// packages or chromium are missing. They take two minutes of two processors, so go test runs them only with -tags browser.
+// packages or chromium are missing. They take minutes of two processors, so that go test runs them only with -tags browser.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	node, dir := proof.NodePackage(t, "web")
