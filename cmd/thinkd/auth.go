@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/echo"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/cmd/thinkd/welcome"
 	"github.com/thinkd/thinkd/provider/quota"
@@ -147,32 +148,41 @@ func (p *program) sayState(s authState) {
 // maxKeyInput is more than any key has.
 const maxKeyInput = 64 << 10
 
-// readKey reads a key: one line, which a terminal does not show. It is no argument, since anybody can see those.
+// readKey reads a key: one line. It is no argument, since anybody can see those.
 func (p *program) readKey(ctx context.Context, provider string) (string, error) {
-	read := func() (string, error) { return bufio.NewReader(io.LimitReader(p.in, maxKeyInput)).ReadString('\n') }
-	if f, ok := p.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		fd := int(f.Fd())
-		before, err := term.GetState(fd)
-		if err != nil {
-			return "", fmt.Errorf("reading the key: %w", err)
-		}
-		defer term.Restore(fd, before) // an interrupt finds it without echo
-		fmt.Fprintf(p.errOut, "key for %s: ", provider)
-		defer fmt.Fprintln(p.errOut)
-		read = func() (string, error) {
-			typed, err := term.ReadPassword(fd)
-			return string(typed), err
-		}
-	}
-	text, err := await(ctx, read)
+	line, err := p.keyLine(ctx, provider)
 	if err != nil && err != io.EOF {
 		return "", fmt.Errorf("reading the key: %w", err)
 	}
-	key := strings.TrimSpace(text)
+	key := strings.TrimSpace(line)
 	if key == "" {
 		return "", errors.New("no key on standard input; `thinkd auth logout` removes one")
 	}
 	return key, nil
+}
+
+// keyLine reads the line of a key. In a terminal, it asks for it, and the terminal does not show it.
+func (p *program) keyLine(ctx context.Context, provider string) (line string, err error) {
+	f, ok := p.in.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return await(ctx, func() (string, error) { return bufio.NewReader(io.LimitReader(p.in, maxKeyInput)).ReadString('\n') })
+	}
+	fd := int(f.Fd())
+	restore, err := echo.Off(fd) // before the question, which somebody may answer at once
+	if err != nil {
+		return "", err
+	}
+	defer func() { // also after an interrupt
+		if failed := restore(); err == nil {
+			err = failed
+		}
+	}()
+	fmt.Fprintf(p.errOut, "key for %s: ", provider)
+	defer fmt.Fprintln(p.errOut)
+	return await(ctx, func() (string, error) {
+		typed, err := term.ReadPassword(fd)
+		return string(typed), err
+	})
 }
 
 // readLine reads a line from a terminal, which returns one line for each read. Its error is io.EOF if there is no more.

@@ -1,9 +1,7 @@
 package chat
 
 import (
-	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,28 +11,6 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
-
-// terminal is a pseudo-terminal: what is written to it comes out of the other end.
-func terminal(t *testing.T) (tty, other *os.File) {
-	t.Helper()
-	other, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("needs: a pseudo terminal: %v", err)
-	}
-	t.Cleanup(func() { other.Close() })
-	if err := unix.IoctlSetPointerInt(int(other.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(other.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { tty.Close() })
-	return tty, other
-}
 
 // No command writes to a terminal what a model, a prompt or an argument wants that to obey.
 func TestHostileTextToATerminal(t *testing.T) {
@@ -48,7 +24,7 @@ func TestHostileTextToATerminal(t *testing.T) {
 	p.Wait("the end", proof.Ended(turn))
 	for _, args := range [][]string{{"sessions", "show", session}, {"sessions", "list"}, {"sessions", "export", session}, {"sessions", "delete", evil}, {"models"},
 		{"prompt", "--model", evil, "x"}, {evil}} {
-		tty, other := terminal(t)
+		tty, other := proof.Terminal(t)
 		cmd := proof.Command(t, nil, append([]string{"--data", data}, args...)...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, tty, tty
 		var out strings.Builder
@@ -81,7 +57,7 @@ func TestHostileTextToATerminal(t *testing.T) {
 func TestChatSequences(t *testing.T) {
 	testgo.Cost(t)
 	t.Parallel()
-	tty, other := terminal(t)
+	tty, other := proof.Terminal(t)
 	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
 		t.Fatal(err)
 	}
