@@ -646,7 +646,7 @@ func lines(t *testing.T, all []Message) (list []string) {
 // update is used twice.
 func TestAppendsThatWait(t *testing.T) {
 	steps := []string{"prompt", "prompt", "cancel", "set", "attach", "slow", "settle", "settle", "cut", "back", "back", "abandon", "second", "second", "second"}
-	rapid.Check(t, func(rt *rapid.T) {
+	testgo.Check(t, func(rt *rapid.T) {
 		list := rapid.SliceOfN(rapid.SampledFrom(steps), 1, 40).Draw(rt, "steps")
 		good := t.Run("", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

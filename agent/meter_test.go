@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -121,7 +122,7 @@ func TestEstimates(t *testing.T) {
 // What the log holds adds up: calls to turns, turns to the session, with and without prices, after failures and a
 // restart.
 func TestSumsAreEqual(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testgo.Check(t, func(rt *rapid.T) {
 		var models []string // of the turns
 		var scripts []script
 		for range rapid.IntRange(1, 6).Draw(rt, "turns") {

@@ -57,7 +57,7 @@ func TestRandomReturns(t *testing.T) {
 }
 
 func lead(t *testing.T, draw func(*rapid.T) plan) (returns returns) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testgo.Check(t, func(rt *rapid.T) {
 		returns.lives++
 		plan := draw(rt) // outside of the bubble: rapid panics when it is stopped from another goroutine
 		var err error

@@ -21,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -388,7 +389,7 @@ func TestRecallFindsEachFact(t *testing.T) {
 // prompt.
 func TestRandomSummaryLoops(t *testing.T) {
 	runs, summaries, futile, loops := 0, 0, 0, 0
-	rapid.Check(t, func(r *rapid.T) {
+	testgo.Check(t, func(r *rapid.T) {
 		runs++
 		window := rapid.IntRange(400, 6000).Draw(r, "window")
 		at := rapid.SampledFrom([]float64{0.1, 0.5, 0.8}).Draw(r, "compact at")

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func TestAmount(t *testing.T) {
@@ -92,7 +94,7 @@ func TestSumsOfUsage(t *testing.T) {
 		}
 		return u
 	})
-	rapid.Check(t, func(t *rapid.T) {
+	testgo.Check(t, func(t *rapid.T) {
 		a, b, c := usage.Draw(t, "a"), usage.Draw(t, "b"), usage.Draw(t, "c")
 		sum := a.Add(b).Add(c)
 		if diff := cmp.Diff(sum, a.Add(b.Add(c))); diff != "" {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // anyModel draws a row that check takes, or none.
@@ -50,7 +51,7 @@ func anyModel(t *rapid.T) provider.Model {
 }
 
 func TestResolveInvariants(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testgo.Check(t, func(t *rapid.T) {
 		m := anyModel(t)
 		ask := Ask{
 			Level:   rapid.SampledFrom(append(provider.AllLevels(), "")).Draw(t, "level"),
@@ -105,7 +106,7 @@ func brokenRules(ask Ask, m provider.Model, d provider.Decision) []string {
 }
 
 func TestResolveIsPure(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testgo.Check(t, func(t *rapid.T) {
 		m := anyModel(t)
 		ask := Ask{Level: rapid.SampledFrom(provider.AllLevels()).Draw(t, "level")}
 		first, second := brief(Resolve(ask, m)), brief(Resolve(ask, m))

@@ -293,7 +293,7 @@ func TestDecodedEntriesAreCopies(t *testing.T) {
 // Entries are read into memory that later ones use again, on several goroutines: those that were read before stay as they are.
 func TestDecodedEntriesStay(outer *testing.T) {
 	kinds := slices.Sorted(maps.Keys(samples()))
-	rapid.Check(outer, func(t *rapid.T) {
+	testgo.Check(outer, func(t *rapid.T) {
 		var pages [3][][]byte
 		for i := range pages {
 			var list []session.Entry

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/mem"
 	"github.com/thinkd/thinkd/session/storetest"
@@ -173,7 +174,7 @@ func TestCompactedIsRead(t *testing.T) {
 
 // Whatever is summarised, undone and pinned, a view that follows a session is the one that its log makes.
 func TestSummariesFold(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	testgo.Check(t, func(r *rapid.T) {
 		s := mem.New().For(session.Operator)
 		storetest.Create(t, s, session.Session{ID: storetest.ID(0)})
 		live, err := session.Load(t.Context(), s, storetest.ID(0))

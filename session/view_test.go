@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/mem"
 	"github.com/thinkd/thinkd/session/storetest"
@@ -19,7 +20,7 @@ import (
 // TestViewEqualsFold draws a life of a session and compares the view that lived it with the fold of what was stored.
 func TestViewEqualsFold(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(r *rapid.T) {
+	testgo.Check(t, func(r *rapid.T) {
 		store := mem.New().For(session.Operator)
 		record := session.Session{ID: storetest.ID(1), Title: rapid.SampledFrom([]string{"", "named"}).Draw(r, "title")}
 		if err := store.Create(t.Context(), record); err != nil {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func said(id, text string) Message {
@@ -62,7 +63,7 @@ func TestSearch(t *testing.T) {
 
 // Each of many facts of one form is the first quotation for a question about it, whatever is around it.
 func TestSearchFindsEachFact(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	testgo.Check(t, func(r *rapid.T) {
 		filler := rapid.Map(rapid.SliceOfN(rapid.StringMatching(`[a-zé]{1,9}`), 0, 100), func(words []string) string { return strings.Join(words, " ") + " " })
 		n := rapid.IntRange(1, 60).Draw(r, "facts")
 		var list []Message
@@ -80,7 +81,7 @@ func TestSearchFindsEachFact(t *testing.T) {
 
 // Answers are bounded and valid text, whatever is searched.
 func TestSearchIsBounded(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	testgo.Check(t, func(r *rapid.T) {
 		var list []Message
 		for i := range rapid.IntRange(0, 40).Draw(r, "messages") {
 			list = append(list, said(fmt.Sprint(i), strings.Repeat(rapid.StringN(1, 20, -1).Draw(r, "text")+" ", rapid.IntRange(1, 3000).Draw(r, "times"))))

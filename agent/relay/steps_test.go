@@ -16,7 +16,7 @@ import (
 
 // All that is put comes, in order, whatever the pace of either side, and the end of it comes last.
 func TestStepsAllCome(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testgo.Check(t, func(rt *rapid.T) {
 		const far = 5 * stepsAhead
 		puts := rapid.SliceOfN(rapid.SampledFrom([]int{1, 2, 3, 50, far}), 1, 8).Draw(rt, "puts")
 		most := rapid.SampledFrom([]int{-1, 5, MaxStride}).Draw(rt, "most")

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // The request is only an estimate of the size: the body is the same if it is much longer or shorter.
@@ -18,7 +19,7 @@ func TestEncodeBodyAsEncode(t *testing.T) {
 		rapid.Map(rapid.String(), func(text string) provider.Block {
 			return provider.ToolResult{Blocks: provider.Blocks{provider.Thinking{Text: text}, provider.ToolCall{Name: text}}}
 		}))
-	rapid.Check(t, func(t *rapid.T) {
+	testgo.Check(t, func(t *rapid.T) {
 		req := &provider.Request{System: rapid.String().Draw(t, "system"), Messages: []provider.Message{{Blocks: rapid.SliceOf(blocks).Draw(t, "blocks")}}}
 		v := map[string]any{"text": rapid.StringN(-1, -1, 5000).Draw(t, "text"), "half": json.RawMessage(`"\ud83d"`)}
 		want, err := Encode(v)

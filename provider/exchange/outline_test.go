@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // without is pieces without their hashes.
@@ -132,7 +133,7 @@ func TestOutlineReadsAsDefined(t *testing.T) {
 			return words.Draw(t, "word")
 		})
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testgo.Check(t, func(t *rapid.T) {
 		data, err := json.Marshal(values(4).Draw(t, "value"))
 		if err != nil {
 			t.Fatal(err)

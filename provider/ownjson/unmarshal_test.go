@@ -201,7 +201,7 @@ func TestUnmarshalRandomValues(t *testing.T) {
 			List: rapid.SliceOfN(inners, 0, 9).Draw(t, "list"), Numbers: rapid.SliceOfN(rapid.Int(), 0, 9).Draw(t, "numbers"),
 		}
 	})
-	rapid.Check(t, func(t *rapid.T) {
+	testgo.Check(t, func(t *rapid.T) {
 		v := values.Draw(t, "value")
 		if rapid.Bool().Draw(t, "nested") {
 			inside := values.Draw(t, "inside")

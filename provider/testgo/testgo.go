@@ -1,5 +1,7 @@
-// Package testgo starts the goroutines of tests. If a test starts a goroutine with the go statement, a panic in it ends the whole test
-// binary, and the results of all other tests are lost. A goroutine of this package fails only its own test.
+// Package testgo starts the goroutines of tests, runs random tests, and bounds what a failure prints.
+//
+// If a test starts a goroutine with the go statement, a panic in it ends the whole test binary, and the results of all other tests are
+// lost. A goroutine of this package fails only its own test.
 package testgo
 
 import (

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Tests start goroutines with Go, or pass Guard to what starts them.
+// Tests start goroutines with Go, or pass Guard to what starts them. Random tests call Check.
 func TestUse(t *testing.T) {
 	const root = "../.."
 	others := map[string]bool{ // processes of their own, in which no test runs
@@ -44,6 +44,12 @@ func TestUse(t *testing.T) {
 					if _, ok := n.Args[0].(*ast.FuncLit); ok {
 						t.Errorf("%s: wrap the function in testgo.Guard", set.Position(n.Pos()))
 					}
+				}
+				if !ok || !strings.HasSuffix(called.Sel.Name, "Check") {
+					return true
+				}
+				if from, ok := called.X.(*ast.Ident); ok && from.Name == "rapid" {
+					t.Errorf("%s: check with testgo.Check", set.Position(n.Pos()))
 				}
 			}
 			return true

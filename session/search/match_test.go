@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func TestFind(t *testing.T) {
@@ -76,7 +78,7 @@ func TestExcerpt(t *testing.T) {
 // Every match, and every match in an excerpt, is the text that was searched for.
 func TestPlacesAreMatches(t *testing.T) {
 	letters := rapid.SampledFrom([]rune("aAbB **\n\t\u212akßẞéÉ日\u00a0"))
-	rapid.Check(t, func(r *rapid.T) {
+	testgo.Check(t, func(r *rapid.T) {
 		text := rapid.StringOfN(letters, 0, 400, -1).Draw(r, "text")
 		pattern := rapid.StringOfN(letters, 1, 3, -1).Draw(r, "pattern")
 		m, err := newMatcher(pattern)
