@@ -2,6 +2,7 @@ package jet_test
 
 import (
 	"context"
+	"flag"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -121,12 +122,17 @@ func (f *forgetful) Request(ctx context.Context, try int, m *nats.Msg) (*nats.Ms
 	return answer, err
 }
 
+var growthSeed = flag.Uint64("growthseed", 0, "TestLostGrowth: repeats a run; 0: a random one")
+
 // TestLostGrowth loses a quarter of the publications of growth. All of an open block is found by the next holder, as soon as it was stored.
 func TestLostGrowth(t *testing.T) {
 	t.Parallel()
 	link := jettest.Start(t, 1).Dial()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := *growthSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("repeat with -growthseed %d", seed)
 	bad := &forgetful{Link: link, r: rand.New(rand.NewPCG(seed, 1))}
 	s, err := jet.Open(t.Context(), bad, jet.Options{Shards: 1, Replicas: 1, MaxGrowth: 1 << 20})
 	if err != nil {

@@ -264,7 +264,7 @@ func (c *canaries) kill(round int) {
 		c.t.Fatalf("%s: no model is called", k.name)
 	}
 	if *canaryRounds > 2 {
-		proof.Moment(time.Duration(rand.IntN(900)) * time.Millisecond)
+		proof.Moment(time.Duration(rand.New(rand.NewPCG(uint64(round), 3)).IntN(900)) * time.Millisecond)
 	}
 	for _, u := range c.p.Seen() {
 		for j, k := range kept {
