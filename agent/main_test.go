@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // TestMain leads 15 random sessions in each property test instead of rapid's 100. With the race detector these tests take most of
@@ -17,5 +19,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
+	testgo.OneProcessor()
 	goleak.VerifyTestMain(m)
 }

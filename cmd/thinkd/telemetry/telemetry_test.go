@@ -25,10 +25,14 @@ import (
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp/otlptest"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testgo.OneProcessor()
+	goleak.VerifyTestMain(m)
+}
 
 // bench is a daemon's telemetry and its collector, without a network.
 type bench struct {
