@@ -334,14 +334,6 @@ func (s *state) describe(c *compacting, text string, entry *session.Compaction) 
 	return nil
 }
 
-// stopCompaction ends a summary that a client asked for between turns.
-func (s *state) stopCompaction() error {
-	if facts := s.dropCompaction(errNoSummary); len(facts) > 0 {
-		return s.record(append(facts, fact{"", nil, feed.UsageTotal{Usage: s.usage().Add(facts[0].body.(session.Compaction).Usage)}})...)
-	}
-	return nil
-}
-
 // Compact starts a summary of earlier turns. The channel gets one value when that is over: nil, or an error, after which nothing has
 // changed. A nil channel means that there is nothing to summarise. Errors: ErrBusy, a *provider.Error if the budget has no room,
 // and those of the store.
@@ -370,7 +362,7 @@ func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 func (a *Agent) StopCompaction(ctx context.Context) error {
 	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
 		if s.run == nil {
-			return struct{}{}, s.stopCompaction()
+			return struct{}{}, s.stopCompaction(errNoSummary)
 		}
 		return struct{}{}, nil
 	})

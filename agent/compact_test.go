@@ -78,15 +78,20 @@ func compactBench(t *testing.T, at float64, window int, scripts ...script) (*ben
 	return b, b.session("sim/claude", provider.High)
 }
 
+// turns leads a turn for each of these words, long enough for a summary to save room.
+func (b *bench) turns(id session.ID, words ...string) {
+	for _, said := range words {
+		b.turn(id, said+strings.Repeat(".", 100))
+	}
+}
+
 const above = "user The earlier part of this conversation was left out to save room. This is a summary of it:  "
 
 func TestCompact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, id := compactBench(t, 0, 1000)
 		defer b.close()
-		for _, said := range []string{"one", "two", "three"} {
-			b.turn(id, said+strings.Repeat(".", 100))
-		}
+		b.turns(id, "one", "two", "three")
 		before := b.turn(id, "four")
 		sub, err := b.agent(id).Subscribe(t.Context())
 		if err != nil {
@@ -266,6 +271,36 @@ func TestCompactComesToNothing(t *testing.T) {
 		b.group.Close()
 		if err := <-over; !errors.Is(err, feed.ErrClosed) {
 			t.Errorf("at the end: %v", err)
+		}
+	})
+}
+
+// TestSummaryUsageAtClose: the log has what a summary used that ends with the agent, as the ledger has.
+func TestSummaryUsageAtClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, id := compactBench(t, 0, 1000)
+		defer b.close()
+		b.turns(id, "one", "two", "three")
+		before, err := b.store.Get(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.fake.scripts = []script{events(append(say("half"), time.Hour)...)}
+		over, err := b.agent(id).Compact(t.Context())
+		if err != nil || over == nil {
+			t.Fatal(over, err)
+		}
+		synctest.Wait()
+		b.group.Close()
+		if err := <-over; !errors.Is(err, feed.ErrClosed) {
+			t.Errorf("the summary ended with %v", err)
+		}
+		after, err := b.store.Get(t.Context(), id)
+		if err != nil || after.Usage.Input <= before.Usage.Input {
+			t.Errorf("the session used %s before the summary and %s after it, %v", show(before.Usage), show(after.Usage), err)
+		}
+		if err := sums(t.Context(), b.store, b.local.Ledger(), id, true); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -65,12 +65,24 @@ func (s *state) report(end session.TurnEnd) {
 		Ended: s.cfg.Now(), Calls: r.calls, Again: r.again, End: end})
 }
 
-// interrupt ends the running turn since the daemon goes down. A parked turn stays parked.
+// interrupt ends the running turn, or the summary between two turns, since the daemon goes down. A parked turn stays parked.
 func (s *state) interrupt() {
-	if s.run != nil && !s.parked() {
+	switch {
+	case s.run == nil:
+		_ = s.stopCompaction(feed.ErrClosed) // record has logged the error
+	case !s.parked():
 		s.queue.Held = true // the queue waits for the next start
 		s.endTurn(session.TurnEnd{StopReason: session.StopInterrupted}, session.Interrupted)
 	}
+}
+
+// stopCompaction ends a summary that a client asked for between turns, if there is one, and records what it used. The client that waits
+// gets the cause.
+func (s *state) stopCompaction(cause error) error {
+	if facts := s.dropCompaction(cause); len(facts) > 0 {
+		return s.record(append(facts, fact{"", nil, feed.UsageTotal{Usage: s.usage().Add(facts[0].body.(session.Compaction).Usage)}})...)
+	}
+	return nil
 }
 
 // overLimit ends the turn since it ran away.

@@ -584,7 +584,7 @@ func (s *state) cancel(id session.TurnID) (bool, error) {
 	if id == "" || s.run != nil && s.run.ID == id {
 		if s.run == nil {
 			compacts := s.compacting != nil
-			return compacts, s.stopCompaction()
+			return compacts, s.stopCompaction(errNoSummary)
 		}
 		s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
 		return s.ended == nil, s.ended

@@ -357,9 +357,7 @@ func TestOtherModelSummary(t *testing.T) {
 				b.cfg.OnOther = on
 				b.start()
 				id := b.session("sim/claude", provider.High)
-				for _, said := range []string{"one", "two", "three", "four"} {
-					b.turn(id, said+strings.Repeat(".", 100))
-				}
+				b.turns(id, "one", "two", "three", "four")
 				sub, err := b.agent(id).Subscribe(t.Context())
 				if err != nil {
 					t.Fatal(err)
