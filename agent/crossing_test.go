@@ -59,7 +59,9 @@ func (r *ride) message(role provider.Role, blocks ...provider.Block) *session.Me
 }
 
 func (r *ride) request(p placed) *provider.Request {
-	req := &provider.Request{Model: p.row, System: "Be brief.", Messages: transcript.Recipient{View: &r.view}.Messages(provider.Model{}, provider.Decision{}), Decision: p.decision}
+	to := transcript.Recipient{View: &r.view, Model: session.ModelRef{Provider: p.row.Provider, ID: p.row.ID}}
+	req := &provider.Request{Model: p.row, System: "Be brief.", Messages: to.Messages(p.row, p.decision), Decision: p.decision}
+	req.Opening, req.Changed = to.Effort(p.row, p.decision)
 	if p.row.Tools {
 		req.Tools = []provider.Tool{{Name: "read", Description: "read a file",
 			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}
@@ -342,4 +344,72 @@ func there(t *testing.T, past []*session.Turn, own map[string]bool, from, to pla
 		cell = "X"
 	}
 	return cell
+}
+
+// goOn is a turn whose answer broke off before it said anything, and one that goes on with it at another level.
+func (r *ride) goOn(ctx context.Context, first, again placed) error {
+	empty := r.prompt(first, provider.Text{Text: "Which date is later?"})
+	empty.End = &session.TurnEnd{StopReason: session.StopError}
+	t := r.prompt(again)
+	t.Messages = nil
+	t.Prompt.Continues = &session.Continuation{Turn: empty.ID}
+	if _, err := r.call(ctx, again, t, answered); err != nil {
+		return err
+	}
+	t.End = &session.TurnEnd{StopReason: "end_turn"}
+	return nil
+}
+
+// TestChangeOfEffortBetweenModels: a user's message that says only that the effort changes goes to one model. The thinking that this
+// model signs behind it is bound to it, so it goes to no other model, and neither does another model's behind such a message come back.
+func TestChangeOfEffortBetweenModels(t *testing.T) {
+	t.Parallel()
+	catalog := registry.Default()
+	at := func(model string, level provider.Level) placed {
+		return seat{model: model, level: level}.place(t, catalog)
+	}
+	opus, other := at("vertex/claude-opus-5-5", provider.Low), at("claude-always", provider.Low)
+	r, end := on(nil)
+	defer end()
+	if err := r.goOn(t.Context(), at("vertex/claude-opus-5-5", provider.Medium), opus); err != nil {
+		t.Fatal(err)
+	}
+	if body := r.sent(); !strings.Contains(body, transcript.GoOn) {
+		t.Errorf("no message carries the change of effort: %s", body)
+	}
+	for _, p := range []placed{opus, other, opus, other} {
+		if err := r.loop(t.Context(), p); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	for _, refusal := range r.server.Refusals() {
+		t.Errorf("refused: %+v", refusal)
+	}
+}
+
+// TestChangeOfEffortKeepsThinking: the model whose effort changed gets its own thinking back, whether its vendor takes changes or not.
+func TestChangeOfEffortKeepsThinking(t *testing.T) {
+	t.Parallel()
+	catalog := registry.Default()
+	for _, s := range []seat{
+		{model: "vertex/claude-opus-5-5", mark: `"signature":"`},
+		{model: "gpt", mark: `"encrypted_content":"gAAAAA`},
+		{model: "gemini", mark: `"thoughtSignature":"`},
+	} {
+		t.Run(s.model, func(t *testing.T) {
+			first := seat{model: s.model, level: provider.High}.place(t, catalog)
+			again := seat{model: s.model, level: provider.Low}.place(t, catalog)
+			r, end := on(nil)
+			defer end()
+			if err := r.goOn(t.Context(), first, again); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.loop(t.Context(), again); err != nil {
+				t.Fatal(err)
+			}
+			if next := string(r.server.Requests()[1].Body); !strings.Contains(next, s.mark) {
+				t.Errorf("nothing like %s of the first answer is on the wire: %s", s.mark, next)
+			}
+		})
+	}
 }

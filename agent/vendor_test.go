@@ -36,8 +36,8 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 	}
 	// After a refusal a request may lack what was said last: on trial, or for good. What is left keeps its order.
 	lost := l.fake.refused
-	var before []string                          // of the turns before that of the last request
-	var course string                            // of the last request, see courseOf
+	var shared []string                          // of the turns before that of the last request, see withoutCourse
+	before := make(map[string][]string)          // of these turns, for each courseOf
 	efforts := make(map[string][]provider.Level) // in front of these, by model
 	summary := ""                                // that the last request had in place of what was said first, with pinned messages
 	for i, req := range l.fake.requests {
@@ -55,18 +55,25 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 			head = fmt.Sprint(req.Messages[:at+1])
 		}
 		if head != summary {
-			before, summary = nil, head
+			shared, summary = nil, head
+			clear(before)
 			clear(efforts)
 		}
 		messages, effort, err := partEfforts(req.Messages)
 		if err != nil {
 			return err
 		}
+		plain, _, err := partEfforts(withoutCourse(req.Messages))
+		if err != nil {
+			return err
+		}
+		course := courseOf(req)
 		if lost {
-			if err := inOrder(before, messages); err != nil {
-				return fmt.Errorf("request %d: %w", i, err)
-			}
-		} else if err := extends(before, messages, courseOf(req) == course); err != nil {
+			err = inOrder(shared, plain)
+		} else if err = extends(before[course], messages); err == nil {
+			err = extends(shared, plain)
+		}
+		if err != nil {
 			return fmt.Errorf("request %d: %w", i, err)
 		}
 		own := len(req.Messages) - 1
@@ -78,7 +85,7 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 				return fmt.Errorf("request %d has a refused turn: %s", i, asked(m))
 			}
 		}
-		before, course = messages[:own], courseOf(req)
+		before[course], shared = messages[:own], plain[:len(withoutCourse(req.Messages[:own]))]
 		if !req.Model.Thinking.InPlace || req.Decision.Control.Mode != provider.ModeEffort {
 			continue
 		}
@@ -91,30 +98,32 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 	return nil
 }
 
-// courseOf is the model whose changes of effort are in a request; empty if none can be.
+// courseOf names the requests that must repeat each other to the letter: those to one model that all may contain changes of effort, or
+// that all contain none.
 func courseOf(req *provider.Request) string {
-	if !transcript.Changes(req.Model, req.Decision) {
-		return ""
-	}
-	return req.Model.Ref()
+	return fmt.Sprint(req.Model.Ref(), transcript.Changes(req.Model, req.Decision))
 }
 
-// extends checks that a request begins with the messages of an earlier one. Two models may get changes of effort in different
-// places, and thus the messages that carry them.
-func extends(before, now []string, sameCourse bool) error {
-	if !sameCourse {
-		before, now = withoutCarriers(before), withoutCarriers(now)
+// withoutCourse is what all models get alike. Two models may get changes of effort in different places, and thus the messages
+// that carry them. Thinking that is bound to such a message goes to no other model.
+func withoutCourse(messages []provider.Message) (shared []provider.Message) {
+	for _, m := range messages {
+		if text, ok := m.Blocks[0].(provider.Text); ok && m.Role == provider.User && (text.Text == transcript.GoOn || text.Text == transcript.Proceed) {
+			continue
+		}
+		if blocks := transcript.WithoutThinking(m.Blocks); len(blocks) > 0 {
+			shared = append(shared, provider.Message{Role: m.Role, Blocks: blocks})
+		}
 	}
+	return shared
+}
+
+// extends checks that a request begins with the messages of an earlier one.
+func extends(before, now []string) error {
 	if len(before) > len(now) || !slices.Equal(before, now[:len(before)]) {
 		return fmt.Errorf("it has not what was sent before (-before +now):\n%s", testgo.Excerpt(cmp.Diff(before, now)))
 	}
 	return nil
-}
-
-func withoutCarriers(messages []string) []string {
-	return slices.DeleteFunc(slices.Clone(messages), func(m string) bool {
-		return strings.Contains(m, transcript.GoOn) || strings.Contains(m, transcript.Proceed)
-	})
 }
 
 // inOrder checks that the prompts that two requests have in common stand in the same order. Answers say nothing here: one

@@ -34,7 +34,7 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 			skip = from
 		}
 		for n, part := range t.Sections() {
-			effort := way.turn(part.Start)
+			effort, other := way.turn(part.Start)
 			list := part.Messages[min(skip, len(part.Messages)):]
 			skip -= len(part.Messages) - len(list)
 			_, joins := t.Prompt.Continues.Joins()
@@ -46,11 +46,17 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 			joins = joins && answered
 			switch {
 			case goesOn && !joins && (answered || effort != ""):
+				if !answered {
+					others.alone = part.Start.Model
+				}
 				messages = append(messages, provider.Message{Role: provider.User, Effort: effort, Blocks: provider.Blocks{provider.Text{Text: GoOn}}})
 				effort = ""
 			case n > 0 && effort != "": // nothing may stand between calls and their results
+				others.alone = part.Start.Model
 				messages = append(messages, provider.Message{Role: provider.User, Effort: effort, Blocks: provider.Blocks{provider.Text{Text: Proceed}}})
 				effort = ""
+			case other && !joins && (goesOn || n > 0):
+				others.add(part.Start.Model)
 			}
 			for _, m := range list {
 				if m.Answers != "" {
@@ -61,7 +67,7 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 				plain := v.Rebound(m) || m.Role == provider.Assistant && others.from(part.Start.Model)
 				others.take(to, m)
 				if plain {
-					blocks = withoutThinking(blocks)
+					blocks = WithoutThinking(blocks)
 				}
 				if cut[m.ID] {
 					blocks = blocks[:provider.Said(blocks)]

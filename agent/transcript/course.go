@@ -14,6 +14,9 @@ type course struct {
 	first provider.Level   // empty: no turn with an effort so far
 	now   provider.Level
 	said  bool // a change was said
+
+	never  session.ModelRef                    // the model if its vendor takes no changes; zero: it may
+	others map[session.ModelRef]provider.Level // the last effort of each model that is neither of these
 }
 
 // Changes reports whether the effort of such calls can change within the conversation.
@@ -22,18 +25,35 @@ func Changes(m provider.Model, d provider.Decision) bool {
 }
 
 func newCourse(m provider.Model, d provider.Decision) course {
-	if !Changes(m, d) {
-		return course{}
+	ref := session.ModelRef{Provider: m.Provider, ID: m.ID}
+	switch {
+	case Changes(m, d):
+		return course{model: ref}
+	case !m.Thinking.InPlace:
+		return course{never: ref}
 	}
-	return course{model: session.ModelRef{Provider: m.Provider, ID: m.ID}}
+	return course{} // changes were sent to it, if it was asked in another way before
 }
 
-// turn goes on to a turn, or to a section of it, and returns the effort to send in front of it, empty if it did not change.
-func (c *course) turn(start *session.TurnStart) provider.Level {
-	if c.model == (session.ModelRef{}) || start == nil || start.Model != c.model {
-		return ""
+// turn goes on to a turn, or to a section of it, and returns the effort to send in front of it, empty if it did not change. other reports
+// that the effort changed of a model whose changes are not sent here: a message that carries the change may be in what it got.
+func (c *course) turn(start *session.TurnStart) (effort provider.Level, other bool) {
+	switch {
+	case start == nil || start.Model == c.never:
+		return "", false
+	case start.Model == c.model:
+		return c.to(start.Reasoning.Effective), false
 	}
-	return c.to(start.Reasoning.Effective)
+	now := start.Reasoning.Effective
+	before, asked := c.others[start.Model]
+	if now.Rank() <= provider.On.Rank() || now == before {
+		return "", false
+	}
+	if c.others == nil {
+		c.others = make(map[session.ModelRef]provider.Level)
+	}
+	c.others[start.Model] = now
+	return "", asked
 }
 
 func (c *course) sections(t *session.Turn) {

@@ -48,7 +48,7 @@ func (to Recipient) pinnedOf(t *session.Turn, upto session.MessageID) (list []se
 	for _, m := range t.Messages {
 		if m.Answers == "" && to.View.IsPinned(t, m) {
 			results := t.Results(m.ID)
-			p := session.Pinned{Message: m.ID, Role: m.Role, Content: withoutThinking(sendable(m))}
+			p := session.Pinned{Message: m.ID, Role: m.Role, Content: WithoutThinking(sendable(m))}
 			if p.Results = to.answers(m, results, p.Content); results != nil && len(p.Results) > 0 {
 				p.Answer = results.ID
 			}

@@ -51,8 +51,16 @@ func spoken(t *session.Turn) bool {
 // after that is bound to what it got, so it goes to no model that gets something else.
 type diverged struct {
 	whole  bool                      // models that get all messages are among them
-	models map[session.ModelRef]bool // others among them, which do not get all
+	models map[session.ModelRef]bool // others among them: those that do not get all, and those that got a message more
 	limits map[session.ModelRef]bool // all of these, and the one that is asked
+	alone  session.ModelRef          // got a message that no other model got, see GoOn and Proceed; zero: none did
+}
+
+func (a *diverged) add(model session.ModelRef) {
+	if a.models == nil {
+		a.models = make(map[session.ModelRef]bool)
+	}
+	a.models[model] = true
 }
 
 // take notes which models got which part of these messages.
@@ -65,10 +73,7 @@ func (a *diverged) take(to Recipient, messages ...*session.Message) {
 		a.whole = a.whole || mine != session.SentWhole
 		for _, l := range to.View.LeftOut {
 			if l.Model != to.Model && to.View.Share(l.Model, m.ID) != mine {
-				if a.models == nil {
-					a.models = make(map[session.ModelRef]bool)
-				}
-				a.models[l.Model] = true
+				a.add(l.Model)
 			}
 		}
 		if a.limits == nil {
@@ -83,7 +88,7 @@ func (a *diverged) take(to Recipient, messages ...*session.Message) {
 
 // from reports whether a model got something else.
 func (a *diverged) from(model session.ModelRef) bool {
-	return a.models[model] || a.whole && !a.limits[model]
+	return a.models[model] || a.whole && !a.limits[model] || a.alone != (session.ModelRef{}) && a.alone != model
 }
 
 // Sentences in place of what a provider refused.
@@ -149,8 +154,8 @@ func cutOff(b provider.Block) bool {
 // unanswered is the result of a call that never ran to its end.
 const unanswered = "interrupted: this call has no result"
 
-// withoutThinking is what is left of blocks without thinking, and without what vendors sign.
-func withoutThinking(blocks provider.Blocks) (plain provider.Blocks) {
+// WithoutThinking is what is left of blocks without thinking, and without what vendors sign.
+func WithoutThinking(blocks provider.Blocks) (plain provider.Blocks) {
 	for _, b := range blocks {
 		switch b.(type) {
 		case provider.Thinking, provider.Opaque:
