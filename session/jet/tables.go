@@ -171,19 +171,25 @@ func (t *Tables) look(ctx context.Context) error {
 	if last+1 < from {
 		return errOutdated
 	}
+	var list []message
 	if from <= last || from == 1 {
-		list, err := t.since(ctx, try, t.names.tables(), t.names.rows(), from, last)
-		if err != nil {
-			return err
-		}
-		if err := t.take(list, from == 1); err != nil {
+		var err error
+		if list, err = t.since(ctx, try, t.names.tables(), t.names.rows(), from, last); err != nil {
 			return err
 		}
 	}
+	next, err := t.newest(list)
+	if err != nil {
+		return err
+	}
 	t.made, t.known = info.Created, last
 	t.mu.Lock()
-	t.sent = sent
-	t.mu.Unlock()
+	defer t.mu.Unlock()
+	t.sent = sent // under the lock of the rows: otherwise new rows would be old for a moment
+	if from == 1 {
+		t.removeOthers(next)
+	}
+	t.apply(next)
 	return nil
 }
 
@@ -205,39 +211,38 @@ func (t *Tables) parse(m message) (r row, err error) {
 	return r, nil
 }
 
-// take takes messages over. A message that is older than what is known of its row has come from a replica that is behind. all says that the messages are
-// all that the stream has.
-func (t *Tables) take(list []message, all bool) error {
+// newest is the newest row of each subject among messages.
+func (t *Tables) newest(list []message) (map[string]row, error) {
 	next := make(map[string]row, len(list))
 	for _, m := range list {
 		r, err := t.parse(m)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if r.seq > next[m.subject].seq {
 			next[m.subject] = r
 		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if all {
-		for subject, old := range t.rows {
-			_, there := next[subject]
-			switch {
-			case there:
-			case old.gone: // and its tombstone as well
-				delete(t.rows, subject)
-			default:
-				old.gone = true
-				next[subject] = old
-			}
-		}
-	}
-	t.apply(next)
-	return nil
+	return next, nil
 }
 
-// apply makes rows the newest, and tells their tables. The caller holds mu.
+// removeOthers marks in next, which has all rows of the stream, that each other row is gone. The caller holds mu.
+func (t *Tables) removeOthers(next map[string]row) {
+	for subject, old := range t.rows {
+		_, there := next[subject]
+		switch {
+		case there:
+		case old.gone: // and its tombstone as well
+			delete(t.rows, subject)
+		default:
+			old.gone = true
+			next[subject] = old
+		}
+	}
+}
+
+// apply makes rows the newest, and tells their tables. A row that is older than what is known has come from a replica that is behind. The caller
+// holds mu.
 func (t *Tables) apply(next map[string]row) {
 	touched := make(map[string]map[string][]byte)
 	for subject, r := range next {
@@ -372,7 +377,14 @@ func (t *Table) Change(ctx context.Context, key string, change func(old []byte) 
 	if stored.seq == 0 { // there was no such row, and is none
 		return nil
 	}
-	return t.all.take([]message{stored}, false)
+	next, err := t.all.newest([]message{stored})
+	if err != nil {
+		return err
+	}
+	t.all.mu.Lock()
+	defer t.all.mu.Unlock()
+	t.all.apply(next)
+	return nil
 }
 
 func (t *Tables) full() bool {
