@@ -176,13 +176,10 @@ func (d *demo) startAll(ctx context.Context) error {
 		}
 		select {
 		case <-p.ready:
-		case <-ctx.Done():
-			return nil
-		}
-		select {
 		case <-p.ended:
 			return fmt.Errorf("%s did not start: %s\n%s", p.name, p.how(), p.lastLines())
-		default:
+		case <-ctx.Done():
+			return nil
 		}
 	}
 	return nil

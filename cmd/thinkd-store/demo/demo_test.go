@@ -75,7 +75,8 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// TestFailedStart: a node that does not start is an error with the end of its log. Nothing runs on, and the folder is removed.
+// TestFailedStart: a node that does not start is an error with the end of its log, also if its output ends before the process does.
+// Nothing runs on, and the folder is removed.
 func TestFailedStart(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("needs: sh")
@@ -83,7 +84,7 @@ func TestFailedStart(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	store, node := filepath.Join(t.TempDir(), "store"), filepath.Join(t.TempDir(), "node")
-	for path, text := range map[string]string{store: "exec sleep 1000", node: "echo no stores here >&2; exit 3"} {
+	for path, text := range map[string]string{store: "exec sleep 1000", node: "exec >&-; sleep 0.1; echo no stores here >&2; exit 3"} {
 		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ type part struct {
 	pid   int           // 0: it does not run
 	ended chan struct{} // closed when the process has ended
 	why   error         // how it ended
-	ready chan struct{} // closed at the first line that it prints, or at its end
+	ready chan struct{} // closed at the first line that it prints
 	stop  func(os.Signal) error
 }
 
@@ -59,8 +59,9 @@ func (p *part) start(over func()) error {
 		p.mu.Unlock()
 		started <- nil
 		lines := bufio.NewReader(out)
-		_, _ = lines.ReadString('\n') // an error is the end of the process, as below
-		close(ready)
+		if _, err := lines.ReadString('\n'); err == nil { // else it ends without a line
+			close(ready)
+		}
 		_, _ = io.Copy(io.Discard, lines)
 		why := cmd.Wait()
 		p.mu.Lock()
