@@ -32,12 +32,18 @@ type Session struct {
 	client *Client
 	follow Follow
 
+	// delivery is held while listeners are called. It comes before mu. The first Listen holds it, too, so that an event that arrives meanwhile
+	// comes after those that waited. Later ones do not: a listener may call Listen.
+	delivery sync.Mutex
+
 	mu        sync.Mutex
 	last      int64 // seq of the last event
 	resuming  bool
 	later     *time.Timer // of the next try to resume; nil: there is none. end stops it
 	ended     bool
 	listeners []*listener
+	early     []Event         // before the first listener; nil at its end: the client ended
+	listened  bool            // nothing is added to early any more
 	handled   map[string]bool // calls and questions
 	state     *SessionAttachResult
 }
@@ -108,15 +114,31 @@ func (s *Session) State() *SessionAttachResult {
 	return s.state
 }
 
-// Listen calls take for each event, in the order of the connection, and with nil after the last one. It must not block. stop ends it.
+// mostEarly is how many events wait for the first listener.
+const mostEarly = 1000
+
+// Listen calls take for each event, in the order of the connection, and with nil after the last one. take must not block, nor close the client.
+// stop ends it. Events that came before the first Listen of the session wait: that one calls take for them before it returns. At most 1,000 wait,
+// and with more it gets none of them.
 func (s *Session) Listen(take func(Event)) (stop func()) {
+	s.mu.Lock()
+	first := !s.listened
+	s.mu.Unlock()
+	if first {
+		s.delivery.Lock()
+		defer s.delivery.Unlock()
+	}
 	l := &listener{take}
 	s.mu.Lock()
+	waiting := s.early
+	s.early, s.listened = nil, true
 	s.listeners = append(s.listeners, l)
-	ended := s.ended
+	if s.ended && len(waiting) == 0 {
+		waiting = []Event{nil}
+	}
 	s.mu.Unlock()
-	if ended {
-		take(nil)
+	for _, e := range waiting {
+		take(e)
 	}
 	return func() {
 		s.mu.Lock()
@@ -261,18 +283,42 @@ func (s *Session) receive(method string, params json.RawMessage) {
 }
 
 func (s *Session) tell(e Event) {
+	s.delivery.Lock()
+	defer s.delivery.Unlock()
 	s.mu.Lock()
 	listeners := s.listeners
+	s.keep(e)
 	s.mu.Unlock()
 	for _, l := range listeners {
 		l.take(e)
 	}
 }
 
+// keep has an event wait for the first listener. The caller holds mu.
+func (s *Session) keep(e Event) {
+	if s.listened {
+		return
+	}
+	if _, replaces := e.(*Snapshot); replaces {
+		s.early = nil
+	}
+	s.early = append(s.early, e)
+	if len(s.early) > mostEarly { // the program does not listen
+		s.early, s.listened = nil, true
+	}
+}
+
 func (s *Session) end() {
+	s.delivery.Lock()
+	defer s.delivery.Unlock()
 	s.mu.Lock()
+	if s.ended { // by the answer to a pending resume, and then by the client
+		s.mu.Unlock()
+		return
+	}
 	listeners := s.listeners
 	s.listeners, s.ended = nil, true
+	s.keep(nil)
 	if s.later != nil {
 		s.later.Stop()
 	}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _CLOSING = 1006  # the code of what can be tried again, see protocol.md
 _SHORTEST_PAUSE = 0.1  # seconds, before the session is asked for again
 _LONGEST_PAUSE = 10.0
+_MOST_EARLY = 1000  # updates that wait for the first listener
 
 
 @dataclass
@@ -44,10 +45,18 @@ class Session:
         self._resuming = False
         self._later: asyncio.TimerHandle | None = None  # of the next try to resume
         self._listeners: list[Callable[[Update | None], None]] = []
+        self._early: list[Update | None] | None = []  # before the first listener; None: nothing waits any more
 
     def listen(self, listener: Callable[[Update | None], None]) -> Callable[[], None]:
-        """Calls the listener for each update, and with None after the last one. It must not block. Returns what ends it."""
+        """Calls the listener for each update, and with None after the last one. It must not block. Returns what ends it.
+
+        Updates that came before the first listener of the session are passed on to it at once. At most 1,000 wait, and with more it gets none
+        of them.
+        """
+        early, self._early = self._early, None
         self._listeners.append(listener)
+        for update in early or []:
+            listener(update)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def prompt(self, text: str | None = None, **params: Any) -> Turn:
@@ -178,6 +187,12 @@ class Session:
         self.client._work(decide())
 
     def _tell(self, update: Update | None) -> None:
+        if self._early is not None:
+            if isinstance(update, Snapshot):
+                self._early.clear()  # it replaces them
+            self._early.append(update)
+            if len(self._early) > _MOST_EARLY:
+                self._early = None  # the program does not listen
         for listener in list(self._listeners):
             listener(update)
 

@@ -26,10 +26,12 @@ type Addition = Omit<Methods["session/append"]["params"], "session_id">;
 const closing = 1006; // the code of what can be tried again, see protocol.md
 const shortestPause = 100; // ms, before the session is asked for again
 const longestPause = 10_000;
+const mostEarly = 1000; // updates that wait for the first listener
 
 /** A Session follows one conversation. {@link Client.newSession} and {@link Client.attach} create it. */
 export class Session {
 	private readonly listeners = new Set<(update: SessionUpdate) => void>();
+	private early: SessionUpdate[] | undefined = []; // before the first listener; undefined: nothing waits any more
 	private readonly endings = new Set<() => void>();
 	private readonly host: Host;
 	private resuming = false;
@@ -47,9 +49,16 @@ export class Session {
 		this.host = new Host(client, id, hosting);
 	}
 
-	/** Calls the listener for all later updates. The call happens while messages are read, so the listener must not block. */
+	/**
+	 * Calls the listener for all later updates. The call happens while messages are read, so the listener must not block. Updates that came
+	 * after {@link Client.newSession} or {@link Client.attach} and before the first listener are passed on to it at once. At most 1,000 wait,
+	 * and with more it gets none of them.
+	 */
 	listen(listener: (update: SessionUpdate) => void): () => void {
+		const { early } = this;
+		this.early = undefined;
 		this.listeners.add(listener);
+		for (const update of early ?? []) listener(update);
 		return () => this.listeners.delete(listener);
 	}
 
@@ -140,6 +149,7 @@ export class Session {
 			if (!error) {
 				this.seq = answer.seq;
 				this.snapshot = answer;
+				this.early = [];
 				this.host.open(answer);
 			}
 			done(error);
@@ -188,6 +198,11 @@ export class Session {
 	}
 
 	private notify(update: SessionUpdate): void {
+		if (this.early) {
+			if (update.method === "snapshot") this.early = []; // it replaces them
+			this.early.push(update);
+			if (this.early.length > mostEarly) this.early = undefined; // the program does not listen
+		}
 		for (const listener of [...this.listeners]) listener(update);
 	}
 }

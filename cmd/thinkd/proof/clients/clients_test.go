@@ -87,7 +87,11 @@ func TestTypeScript(t *testing.T) {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
-	run("--test", filepath.Join("test", "pauses.test.mjs"), filepath.Join("test", "ask.test.mjs"), filepath.Join("test", "host.test.mjs"))
+	tests, err := filepath.Glob(filepath.Join(dir, "test", "*.test.mjs"))
+	if err != nil || len(tests) == 0 {
+		t.Fatalf("no tests: %v", err)
+	}
+	run(append([]string{"--test"}, tests...)...)
 	l := library{folder: filepath.Join(dir, "examples"), command: func(example string) []string {
 		return []string{node, filepath.Join(dir, "examples", example+".mjs")}
 	}}
@@ -114,6 +118,14 @@ func TestPython(t *testing.T) {
 	l := library{folder: filepath.Join(dir, "examples"), env: []string{"PYTHONPATH=" + dir, "PYTHONDONTWRITEBYTECODE=1", "PYTHONDEVMODE=1"},
 		command: func(example string) []string { return []string{python, filepath.Join(dir, "examples", example+".py")} }}
 	l.run(t)
+	t.Run("test", func(t *testing.T) {
+		cmd := exec.Command(python, "-m", "unittest", "discover", "-s", filepath.Join(dir, "test"))
+		cmd.Env = append(os.Environ(), l.env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil || strings.Contains(string(out), "Warning") || strings.Contains(string(out), "Ran 0 tests") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 	const debian = "/usr/bin/python3" // has Debian's packages, whichever python3 is first in PATH
 	for _, python = range []string{python, debian} {
 		if exec.Command(python, "-c", "import websockets").Run() == nil {
