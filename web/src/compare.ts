@@ -51,6 +51,7 @@ export class Compare {
 	private source = this.source_;
 	private choices: Choice[] = [];
 	private columns: Column[] = [];
+	private following: Promise<Column>[] = []; // the same, from the start of attach: hide() also leaves sessions that still open
 	private into = h("div", {});
 	private shown = 0; // a comparison that opens slowly does not replace a later one
 	private at = 0; // column that a phone shows
@@ -76,15 +77,18 @@ export class Compare {
 			return;
 		}
 		this.comparer.columns(ids.length);
-		this.leaving.then(() => Promise.all(ids.map((id) => attach(this.client, id)))).then((sessions) => {
-			if (mine === this.shown) this.draw(sessions);
-			else for (const s of sessions) void s.leave().catch(() => {});
-		}, (error: Error) => mine === this.shown && this.fail(error));
+		const before = this.leaving;
+		this.following = ids.map(async (id) => {
+			await before;
+			return this.follow(await attach(this.client, id));
+		});
+		Promise.all(this.following).then((columns) => mine === this.shown && this.draw(columns), (error: Error) => mine === this.shown && this.fail(error));
 	}
 
 	hide(): void {
 		this.shown++;
-		this.leaving = Promise.all(this.columns.map((c) => c.leave()));
+		this.leaving = Promise.all(this.following.map((following) => following.then((c) => c.leave(), () => {}))); // one that failed follows nothing
+		this.following = [];
 		this.columns = [];
 	}
 
@@ -191,14 +195,18 @@ export class Compare {
 
 	// The answers
 
-	private draw(sessions: Session[]): void {
-		this.columns = sessions.map((s) => new Column(this.client, s, {
+	private follow(session: Session): Column {
+		return new Column(this.client, session, {
 			...this.comparer,
 			acts: (session) => this.comparer.acts(session),
 			model: (id) => this.comparer.model(id),
 			chosen: (c) => void this.goOn(c).catch((e: Error) => this.fail(e)),
 			changed: () => this.figures(),
-		}));
+		});
+	}
+
+	private draw(columns: Column[]): void {
+		this.columns = columns;
 		const prompt = this.columns[0]?.prompt();
 		const said = h("div", { class: "said" }, h("span", { class: "vh" }, "You: "));
 		for (const b of prompt?.content ?? []) said.append(b.type === "text" ? h("p", { dir: "auto" }, b.text) : h("p", { class: "fine" }, "A file"));

@@ -62,7 +62,6 @@ export class Conversation {
 	) {
 		place.into.replaceChildren(this.list);
 		this.scroll = place.scrolls?.box;
-		this.leaving.push(session.listen((update) => this.receive(update)));
 		const onScroll = () => this.scrolled();
 		this.scroll?.addEventListener("scroll", onScroll, { passive: true });
 		this.leaving.push(() => this.scroll?.removeEventListener("scroll", onScroll));
@@ -75,6 +74,7 @@ export class Conversation {
 		this.leaving.push(() => sizes.disconnect());
 		if (session.snapshot) this.snapshot(session.snapshot);
 		else this.watcher.running("idle");
+		this.leaving.push(session.listen((update) => this.receive(update))); // what came since the snapshot follows it
 	}
 
 	/** Ends the subscription. Resolves when another one of the session can begin. */

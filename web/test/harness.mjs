@@ -84,6 +84,9 @@ export async function open(from, url, options = {}) {
 	return page;
 }
 
+/** Waits until the daemon's page is loaded and connected. The browser may still be loading it, or another page before it. */
+export const connected = (page) => page.locator("#line-state", { hasText: /^Connected$/ }).waitFor({ state: "attached" });
+
 /** The config of a listener with TLS; its pages need `ignoreHTTPSErrors`. */
 export function overTLS() {
 	const { THINKD_CERT: cert, THINKD_KEY: key } = process.env;
@@ -236,32 +239,43 @@ export function hold() {
 }
 
 /**
- * Holds back the calls of a method that a page makes, once it has connected again (reload it): between stop() and go(). Each other call passes.
- * stop() returns a promise of the first call that is held.
+ * Holds back the calls of a method that a page makes, once it has connected again (reload it): between stop() and go(). Each other call passes,
+ * also one whose params stop() does not want. stop() returns a promise of the first call that is held, and comes() one of the next message to
+ * the page that is wanted.
  */
 export async function between(page, method) {
 	let held;
+	const awaited = new Set();
 	await page.routeWebSocket(/\/rpc$/, (socket) => {
 		const server = socket.connectToServer();
 		socket.onMessage(async (message) => {
-			if (held && JSON.parse(message).method === method) {
+			const call = JSON.parse(message);
+			if (held && call.method === method && held.wants(call.params)) {
 				held.come();
 				await held.until;
 			}
 			server.send(message);
 		});
+		server.onMessage((message) => {
+			socket.send(message);
+			for (const one of awaited) if (one.wants(JSON.parse(message))) one.come();
+		});
 	});
 	return {
-		stop() {
+		stop(wants = () => true) {
 			let come;
 			const called = new Promise((resolve) => (come = resolve));
-			held = { ...hold(), come };
+			held = { ...hold(), come, wants };
 			return called;
 		},
 		go() {
 			held.go();
 			held = undefined;
 		},
+		comes: (wants) => new Promise((resolve) => {
+			const one = { wants, come: () => awaited.delete(one) && resolve() };
+			awaited.add(one);
+		}),
 	};
 }
 
@@ -331,7 +345,8 @@ export const provider = closing(async ({ people = ["ann"], lasts = 3600, secret 
 	const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 	const codes = new Map();
 	const grants = new Map();
-	const [renewals, logouts, revoked] = [[], [], []];
+	const [logouts, revoked] = [[], []];
+	let renewed = () => {};
 	const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
 	const state = { lasts, refuses: false, asks: false };
 	let issuer;
@@ -346,7 +361,7 @@ export const provider = closing(async ({ people = ["ann"], lasts = 3600, secret 
 		if (form.get("grant_type") === "refresh_token") {
 			const user = grants.get(form.get("refresh_token"));
 			grants.delete(form.get("refresh_token"));
-			renewals.push(user);
+			renewed();
 			return user && !state.refuses ? tokens(user) : undefined;
 		}
 		const asked = codes.get(form.get("code"));
@@ -406,7 +421,8 @@ export const provider = closing(async ({ people = ["ann"], lasts = 3600, secret 
 	issuer = `http://127.0.0.1:${server.address().port}`;
 	return {
 		config: `[auth.oidc]\nissuer = "${issuer}"\naudience = "thinkd"\n${secret ? `client_secret_command = ["printf", "%s\\n", "${secret}"]\n` : ""}`,
-		renewals,
+		/** Waits for the next attempt to renew a sign-in. */
+		renewal: () => new Promise((resolve) => (renewed = resolve)),
 		logouts,
 		revoked,
 		set: (to) => Object.assign(state, to),
@@ -417,11 +433,17 @@ export const provider = closing(async ({ people = ["ann"], lasts = 3600, secret 
 	};
 });
 
+/** Waits for a frame. The page draws a text in the next frame after it came, and the end of a turn at once. */
+export const frame = (page) => page.evaluate(() => new Promise(requestAnimationFrame));
+
 /** What a session's conversation says, as text. */
-export const said = (page) => page.evaluate(() => [...document.querySelectorAll(".turn:not([hidden])")].map((t) => ({
-	said: t.querySelector(".said")?.textContent ?? "",
-	answer: [...t.querySelectorAll(".answer")].map((a) => a.textContent).join("\n"),
-})));
+export async function said(page) {
+	await frame(page);
+	return page.evaluate(() => [...document.querySelectorAll(".turn:not([hidden])")].map((t) => ({
+		said: t.querySelector(".said")?.textContent ?? "",
+		answer: [...t.querySelectorAll(".answer")].map((a) => a.textContent).join("\n"),
+	})));
+}
 
 async function picture(page, name) {
 	if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}.png`) });
@@ -483,7 +505,7 @@ export async function drawn(locator) {
 	for (;;) {
 		const text = await locator.innerText();
 		if (text !== "") return text;
-		await locator.page().evaluate(() => new Promise(requestAnimationFrame));
+		await frame(locator.page());
 	}
 }
 
@@ -493,10 +515,11 @@ export async function newSession(page) {
 	await page.locator("#hello").waitFor();
 }
 
-/** Asks, and waits for the end of the turn. */
+/** Asks, and waits for the end of the turn and for the text of its answer. */
 export async function ask(page, text) {
 	const before = await page.locator(".foot:visible").count();
 	await page.fill("#in", text);
 	await page.press("#in", "Enter");
 	await page.locator(".foot:visible").nth(before).waitFor();
+	await frame(page);
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { browser, open, serve, vendor } from "./harness.mjs";
+import { browser, frame, open, serve, vendor } from "./harness.mjs";
 import { frames, measures, typing } from "./measure.mjs";
 
 const alone = process.env.ALONE === "1";
@@ -31,6 +31,7 @@ test("many deltas in one turn", async () => {
 	const keys = await typing(page, () => page.locator(".foot:visible").count());
 	const seconds = (Date.now() - began) / 1000;
 	const after = await measures(page);
+	await frame(page);
 	const text = await page.evaluate(() => [...document.querySelectorAll(".answer")].map((a) => a.textContent).join(""));
 	assert.ok(text.includes(`a${deltas / 2 - 1}`), "the answer is whole");
 	const rate = await frames(page);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { ask, between, browser, hold, newSession, open, said, serve, vendor, wire } from "../harness.mjs";
+import { ask, between, browser, connected, hold, newSession, open, said, serve, vendor, wire } from "../harness.mjs";
 
 let chrome;
 let daemon;
@@ -45,7 +45,7 @@ test("the socket is cut in mid-thought, and nothing is lost or doubled", async (
 		await page.locator("#banner").waitFor();
 		cable.mend();
 		await page.click("#retry", { timeout: 300 }).catch(() => {}); // unless it came back by itself
-		await page.waitForFunction(() => document.getElementById("line-state").textContent === "Connected");
+		await connected(page);
 	}
 	assert.equal(await page.evaluate(() => window.kept.isConnected), true, "nothing was drawn anew");
 	await whole(page);
@@ -200,7 +200,7 @@ test("the daemon is killed in mid-answer: what was sealed is there, the turn is 
 	await page.press("#in", "Enter");
 	await page.locator(".answer").waitFor();
 	await daemon.restart();
-	await page.waitForFunction(() => document.getElementById("line-state").textContent === "Connected", null);
+	await connected(page);
 	await page.locator(".foot .end", { hasText: "interrupted" }).waitFor();
 	assert.equal(await page.locator(".turn:visible").count(), 1, "nothing is doubled");
 	await page.fill("#in", "Are you there?");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { ask, browser, look, open, overTLS, serve } from "../harness.mjs";
+import { ask, browser, connected, look, open, overTLS, serve } from "../harness.mjs";
 
 let chrome;
 let daemon;
@@ -11,7 +11,6 @@ before(async () => {
 });
 
 const refusal = /status of 401|status of 405|WebSocket connection/; // what the browser itself says of a refusal
-const connected = (page) => page.waitForFunction(() => document.getElementById("line-state").textContent === "Connected");
 const token = () => new URLSearchParams(new URL(daemon.url).hash.slice(1)).get("token");
 
 test("a second tab and a bookmark work without the token, and logging out ends both", async () => {

@@ -3,22 +3,24 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { before, test } from "node:test";
 
-import { ask, browser, drawn, look, open, said, serve, vendor } from "../harness.mjs";
+import { ask, between, browser, drawn, frame, hold, look, open, said, serve, vendor } from "../harness.mjs";
 
 let chrome;
 let daemon;
-let release; // ends the slow model's answer
-const released = new Promise((resolve) => (release = resolve));
+let held = hold(); // what the slow model says last
 before(async () => {
 	const model = await vendor((prompt, messages, name) => ({
 		thinking: [`${name} looks at ${messages.length} messages.`],
-		text: [`${name} says: it is the *second*.`, ...(prompt.includes("slowly") && name.includes("4-6") ? [released, " At last."] : [])],
+		text: [`${name} says: it is the *second*.`, ...(prompt.includes("slowly") && name.includes("4-6") ? [held.until, " At last."] : [])],
 	}));
 	[chrome, daemon] = await Promise.all([browser(), serve({ env: model.env })]);
 });
 
 const columns = (page) => page.locator(".trio > article");
-const answers = async (page) => (await columns(page).locator(".answer").allInnerTexts()).map((t) => t.trim());
+async function answers(page) {
+	await frame(page);
+	return (await columns(page).locator(".answer").allInnerTexts()).map((t) => t.trim());
+}
 
 /** Chooses a model and a level in the open picker. */
 async function pick(page, model, level) {
@@ -48,7 +50,7 @@ test("compare a prompt on three models and levels, and go on with one of them", 
 	await page.getByRole("button", { name: "Stop this column" }).waitFor();
 	assert.match(await page.innerText(".compare .lead"), /^3 columns, asked at \d\d:\d\d\. Together \$0\.0\d+ where the cost is known so far\./);
 	await look(page, "compare-running");
-	release();
+	held.go();
 	await page.getByRole("button", { name: "Stop this column" }).waitFor({ state: "detached" });
 	const want = ["claude-opus-5-5 says: it is the second.", "claude-opus-4-6 says: it is the second. At last.", "claude-opus-5-5 says: it is the second."];
 	assert.deepEqual(await answers(page), want);
@@ -68,6 +70,7 @@ test("compare a prompt on three models and levels, and go on with one of them", 
 	await page.fill("#in", "And the first?");
 	await page.keyboard.press("Enter");
 	await page.locator(".trio .answer").nth(5).waitFor();
+	await page.getByRole("button", { name: "Go on with this one" }).nth(2).waitFor();
 
 	// The figures and texts in a file.
 	await page.getByRole("button", { name: "Export" }).click();
@@ -118,6 +121,38 @@ test("ask again: in the session, with another model in a branch, or side by side
 	await page.getByRole("button", { name: "Go on with this one" }).nth(2).waitFor();
 	await page.getByRole("button", { name: "Go on with this one" }).nth(2).click();
 	await page.locator(".branches", { hasText: "5 / 5" }).waitFor();
+	page.check();
+	await page.context().close();
+});
+
+test("a column whose turn ends while the comparison opens", async () => {
+	held = hold();
+	const page = await open(chrome, daemon.url);
+	const line = await between(page, "session/attach");
+	await page.reload();
+	await page.fill("#in", "Which is later?");
+	await page.click("#ways");
+	await page.getByRole("button", { name: "Compare models" }).click();
+	await columns(page).first().locator(".choice").click();
+	await pick(page, "anthropic/claude-opus-4-6", "high");
+	await page.locator("#in[placeholder='Ask both']").press("Enter");
+	const ended = page.getByRole("button", { name: "Go on with this one" });
+	await ended.nth(1).waitFor();
+	const [first, second] = new URLSearchParams(page.url().split("?")[1]).get("c").split(",");
+	await page.fill("#in", "And the first? Answer slowly.");
+	await page.keyboard.press("Enter");
+	await columns(page).first().getByRole("button", { name: "Stop this column" }).waitFor();
+
+	const attaching = line.stop(({ session_id }) => session_id === second);
+	const attached = line.comes(({ result }) => result?.session?.session_id === first);
+	const ends = line.comes(({ method, params }) => method === "turn_end" && params.session_id === first);
+	await page.reload();
+	await Promise.all([attaching, attached]);
+	held.go();
+	await ends;
+	line.go();
+	await ended.nth(1).waitFor();
+	assert.match((await answers(page)).join(), /claude-opus-4-6 says: it is the second\. At last\./);
 	page.check();
 	await page.context().close();
 });
