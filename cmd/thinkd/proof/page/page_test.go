@@ -9,51 +9,83 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"flag"
 	"io/fs"
 	"math/big"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func TestMain(m *testing.M) { proof.Main(m) }
 
 // TestPage runs the browser tests below web/test, each *.test.mjs as a subtest. They drive the program as users have it, without the race
 // detector, since they measure how long things take. THINKD_SHOTS names a folder for screenshots. The tests are skipped where node, its
-// packages or chromium are missing. They take minutes of two processors, so that go test runs them only with -tags browser.
+// packages or chromium are missing. They take minutes of two processors, so that go test runs them only with -tags browser. As many run at
+// once as -parallel says, with ALONE=1 one, because its figures count.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	node, dir := proof.NodePackage(t, "web")
 	chromium := browser(t)
 	program := proof.PlainProgram(t)
 	cert, key := certificate(t)
-	for _, story := range stories(t, filepath.Join(dir, "test")) {
-		t.Run(strings.TrimSuffix(story, suffix), func(t *testing.T) {
-			if !proof.Alone() { // else its figures count
-				t.Parallel()
-			}
-			cmd := exec.CommandContext(beforeDeadline(t), node, "--test-reporter=spec", filepath.Join(dir, "test", filepath.FromSlash(story)))
-			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends what it has started
-			cmd.WaitDelay = 10 * time.Second
-			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "THINKD="+program, "CHROMIUM="+chromium, "THINKD_CERT="+cert, "THINKD_KEY="+key, "SHOTS="+os.Getenv("THINKD_SHOTS"))
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, proof.Excerpt(string(out)))
-			}
-			t.Logf("%s", out)
-		})
+	run := func(t *testing.T, story string) {
+		cmd := exec.CommandContext(beforeDeadline(t), node, "--test-reporter=spec", filepath.Join(dir, "test", filepath.FromSlash(story)))
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends what it has started
+		cmd.WaitDelay = 10 * time.Second
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "THINKD="+program, "CHROMIUM="+chromium, "THINKD_CERT="+cert, "THINKD_KEY="+key, "SHOTS="+os.Getenv("THINKD_SHOTS"))
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, proof.Excerpt(string(out)))
+		}
+		t.Logf("%s", out)
 	}
+	list := stories(t, filepath.Join(dir, "test"))
+	next := make(chan string, len(list))
+	for _, story := range list {
+		next <- story
+	}
+	close(next)
+	var running sync.WaitGroup
+	for range atOnce(t) {
+		running.Go(testgo.Guard(t, func() { // ends with the list
+			for story := range next {
+				t.Run(strings.TrimSuffix(story, suffix), func(t *testing.T) { run(t, story) })
+			}
+		}))
+	}
+	running.Wait()
+}
+
+// atOnce is how many browser tests run at the same time. They do not call t.Parallel: it begins tests in any order, and the longest test
+// could run alone at the end.
+func atOnce(t *testing.T) int {
+	if proof.Alone() {
+		return 1
+	}
+	n, err := strconv.Atoi(flag.Lookup("test.parallel").Value.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 const suffix = ".test.mjs"
+
+// longest are the tests that take longest. They begin first.
+var longest = []string{"connect/signin" + suffix, "talk/daily" + suffix, "visit" + suffix}
 
 // stories lists the browser tests below a folder, by their paths in it.
 func stories(t *testing.T, dir string) (list []string) {
@@ -67,7 +99,12 @@ func stories(t *testing.T, dir string) (list []string) {
 	if err != nil || len(list) == 0 {
 		t.Fatalf("no browser tests in %s: %v", dir, err)
 	}
-	return list
+	for _, story := range longest {
+		if !slices.Contains(list, story) {
+			t.Fatalf("no %s in %s", story, dir)
+		}
+	}
+	return append(slices.Clone(longest), slices.DeleteFunc(list, func(story string) bool { return slices.Contains(longest, story) })...)
 }
 
 // browser is the path of a browser. Chromium without its windows starts and draws with half of the CPU time. Figures that count are those of
