@@ -17,10 +17,9 @@ import (
 )
 
 const (
-	messageTime = 30 * time.Second // a message has from its first frame to its last
-	pingEvery   = 30 * time.Second
-	maxMissed   = 2  // pings in a row
-	maxControl  = 50 // pings and pongs from a client in a second
+	pingEvery  = 30 * time.Second
+	maxMissed  = 2  // pings in a row
+	maxControl = 50 // pings and pongs from a client in a second
 
 	// fragment is the most of a message in one frame. Between fragments there is room for a pong, which a client may
 	// wait for while a large answer is on its way (RFC 6455, section 5.4).
@@ -32,7 +31,7 @@ var (
 	errBinary      = errors.New("a message is text, not binary")
 	errNotUTF8     = errors.New("the message is not UTF-8")
 	errTooLarge    = errors.New("the message is too large")
-	errSlowMessage = errors.New("the message was not whole in " + messageTime.String())
+	errSlowMessage = fmt.Errorf("the message was not whole in %v and 1s for each %d KiB", messageTime, messageRate>>10)
 	errFlood       = fmt.Errorf("more than %d pings in a second", maxControl)
 	errSilent      = fmt.Errorf("%d pings were not answered", maxMissed)
 	errProtocol    = errors.New("not as RFC 6455 has it")
@@ -137,11 +136,11 @@ func (f *webSocketFrames) Read() ([]byte, error) {
 	if kind != websocket.MessageText {
 		return nil, errBinary
 	}
-	f.conn.readBefore(time.Now().Add(messageTime))
+	f.conn.beginMessage()
 	if err := f.readAll(r); err != nil {
 		return nil, err
 	}
-	f.conn.readBefore(time.Time{})
+	f.conn.endMessage()
 	switch {
 	case f.isClosed():
 		return nil, ErrGone // it came behind our close frame

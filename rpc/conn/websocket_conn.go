@@ -36,6 +36,8 @@ type socket struct {
 	cause    error     // of an interruption
 	last     time.Time // when all ends; zero: it does not
 	received bool      // anything, since the last call of receivedMore
+	begun    time.Time // the message that is being read; zero: none is
+	size     int       // what came of it
 }
 
 // hijacker takes the connection from the HTTP server and gives the library one with buffers of its own: most
@@ -48,6 +50,9 @@ type hijacker struct {
 const (
 	webSocketReadBuffer  = 1 << 10
 	webSocketWriteBuffer = 128 // for the headers of frames; the rest is gathered beneath
+
+	messageTime = 30 * time.Second // a message has from its first frame to its last, and more while it comes
+	messageRate = 16 << 10         // for so many bytes of it, it has a second more
 
 	closeTime = time.Second // for what is on its way when we close, and for the client's own close
 )
@@ -81,6 +86,11 @@ func (c *socket) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	c.received = c.received || n > 0
 	c.readErr = err
+	if before := c.size; !c.begun.IsZero() {
+		if c.size += n; c.size/messageRate > before/messageRate {
+			c.boundMessage()
+		}
+	}
 	c.mu.Unlock()
 	return n, err
 }
@@ -100,10 +110,29 @@ func (c *socket) receivedMore() bool {
 	return more
 }
 
-// readBefore bounds reading; the zero time: it is not bounded.
-func (c *socket) readBefore(t time.Time) {
+// beginMessage bounds the time until endMessage. A client that sends nothing, or a byte now and then, is cut off after messageTime. A large
+// message over a slow connection has more time as it comes: otherwise a picture would never arrive, however often its client connects again.
+func (c *socket) beginMessage() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.begun, c.size = time.Now(), 0
+	c.boundMessage()
+}
+
+func (c *socket) endMessage() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = time.Time{}
+	c.readBefore(time.Time{})
+}
+
+// boundMessage sets the time limit of the message that is being read. The caller holds mu.
+func (c *socket) boundMessage() {
+	c.readBefore(c.begun.Add(messageTime + time.Duration(c.size/messageRate)*time.Second))
+}
+
+// readBefore bounds reading; the zero time: it is not bounded. The caller holds mu.
+func (c *socket) readBefore(t time.Time) {
 	if c.cause == nil && c.last.IsZero() {
 		c.Conn.SetReadDeadline(t) // fails on a closed connection only, and so does the read
 	}

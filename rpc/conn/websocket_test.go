@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -310,11 +311,52 @@ func TestWebSocketSlowMessage(t *testing.T) {
 			}
 		}))
 		after, why := c.ClosedAfter(false)
-		if after != messageTime || why != "close 1008 the message was not whole in 30s" {
+		if after != messageTime || why != "close 1008 the message was not whole in 30s and 1s for each 16 KiB" {
 			t.Errorf("after %v: %s", after, why)
 		}
 		c.Conn.Close()
 		drip.Wait()
+	})
+}
+
+// A large message over a slow connection arrives. If its client falls silent before the end, it has the time for what came, and no more.
+func TestWebSocketSlowConnection(t *testing.T) {
+	const seconds = 100
+	frame := conntest.Frame(conntest.Fin|conntest.Text, strings.Repeat(" ", seconds*messageRate)+conntest.Ping("1"))
+	// slow sends part of the frame while the client reads.
+	slow := func(t *testing.T, part string, read func(t *testing.T, c *conntest.Socket)) {
+		inBubble(t, testServer(t, 0), func(t *testing.T, _ *sockets, c *conntest.Socket) {
+			sent := testgo.Go(t, func() { // ends with the part or with the connection; awaited below
+				for piece := range slices.Chunk([]byte(part), messageRate) {
+					if conntest.AtOnce(c.Conn, string(piece)) != nil {
+						return
+					}
+					time.Sleep(time.Second)
+				}
+			})
+			read(t, c)
+			c.Conn.Close()
+			<-sent
+		})
+	}
+	t.Run("arrives", func(t *testing.T) {
+		slow(t, frame, func(t *testing.T, c *conntest.Socket) {
+			head, got, err := c.Receive()
+			for err == nil && head == conntest.Fin|conntest.PingFrame {
+				head, got, err = c.Receive()
+			}
+			if err != nil || got != fmt.Sprintf(conntest.Pong, "1") {
+				t.Error(got, err)
+			}
+		})
+	})
+	t.Run("stops", func(t *testing.T) {
+		slow(t, frame[:len(frame)-messageRate/2], func(t *testing.T, c *conntest.Socket) {
+			after, why := c.ClosedAfter(false)
+			if after != messageTime+(seconds-1)*time.Second || !strings.HasPrefix(why, "close 1008 the message was not whole") {
+				t.Errorf("after %v: %s", after, why)
+			}
+		})
 	})
 }
 
