@@ -68,6 +68,7 @@ export class Client {
 	private pulse: ReturnType<typeof setTimeout> | undefined; // of the next look at a silent connection
 	private heard = 0; // when the last message came, in Unix milliseconds
 	private unanswered = false; // a ping was sent after that
+	private unsent = 0; // how much waited to be sent at the last look
 	private readonly pending = new Map<number, Pending>();
 	private readonly sessions = new Map<string, Session>();
 	private readonly answers = new Map<string, (delta: AskDelta) => void>(); // of side questions, by ask_id
@@ -99,6 +100,7 @@ export class Client {
 		this.line = opened;
 		this.tries = 0;
 		this.heard = Date.now();
+		this.unsent = 0;
 		this.unanswered = false;
 		this.watch();
 		this.greet();
@@ -229,12 +231,15 @@ export class Client {
 		clearTimeout(this.pulse);
 		if (!patience || !this.line) return;
 		this.pulse = setTimeout(() => {
-			if (this.unanswered) {
+			const unsent = this.line?.unsent?.() ?? 0;
+			const sending = unsent < this.unsent; // a large message is on its way, and a ping waits behind it
+			this.unsent = unsent;
+			if (this.unanswered && !sending) {
 				this.line?.close();
 				this.lost(`no answer for ${patience / 1000} s`, false);
 				return;
 			}
-			if (Date.now() - this.heard >= patience) {
+			if (!this.unanswered && Date.now() - this.heard >= patience) {
 				this.unanswered = true;
 				this.write(JSON.stringify({ jsonrpc: "2.0", id: check, method: "ping" }));
 			}

@@ -4,7 +4,7 @@ export interface Transport {
 	open(receiver: Receiver): Promise<Line>;
 	/**
 	 * A connection of this kind can be lost without a word, for example when a laptop changes its network. After so many milliseconds without
-	 * a message, the client sends a ping, and after as many without an answer it reconnects. Absent: an end is always noticed, as with pipes.
+	 * a message, the client sends a ping, and after as many without an answer it reconnects, unless it is still sending. Absent: an end is always noticed, as with pipes.
 	 */
 	readonly patience?: number;
 }
@@ -13,6 +13,8 @@ export interface Transport {
 export interface Line {
 	send(message: string): void;
 	close(): void;
+	/** How many bytes still wait to be sent. While they get fewer, the connection is not lost. Absent: that is not known. */
+	unsent?(): number;
 }
 
 export interface Receiver {

@@ -35,6 +35,7 @@ export interface WebSocketLike {
 	onmessage: ((event: any) => void) | null;
 	onclose: ((event: any) => void) | null;
 	onerror: ((event: any) => void) | null;
+	readonly bufferedAmount?: number;
 	send(message: string): void;
 	close(code?: number): void;
 }
@@ -61,7 +62,7 @@ export function webSocket(address: Address, WebSocketClass?: new (url: string, p
 				socket.onopen = () => {
 					clearTimeout(late);
 					opened = true;
-					resolve({ send: (message) => socket.send(message), close: () => socket.close(1000) });
+					resolve({ send: (message) => socket.send(message), close: () => socket.close(1000), unsent: () => socket.bufferedAmount ?? 0 });
 				};
 				socket.onmessage = ({ data }) => receiver.message(data as string);
 				socket.onerror = () => {}; // onclose follows; the package ws throws without a listener

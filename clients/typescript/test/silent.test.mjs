@@ -13,6 +13,7 @@ function daemon() {
 	const it = {
 		patience: 1000,
 		silent: false,
+		unsent: 0,
 		lines: [], // of each connection, what was sent, and whether the client has closed it
 		open: async (to) => {
 			const line = { sent: [], closed: false, to };
@@ -24,6 +25,7 @@ function daemon() {
 					if (!it.silent) to.message(JSON.stringify({ jsonrpc: "2.0", id, result: {} }));
 				},
 				close: () => (line.closed = true),
+				unsent: () => it.unsent,
 			};
 		},
 	};
@@ -69,6 +71,25 @@ test("messages keep a connection alive without pings", async () => {
 	}
 	assert.deepEqual(it.lines[0].sent, ["initialize"]);
 	client.close();
+	mock.timers.reset();
+});
+
+test("a connection over which a large message is on its way is not replaced", async () => {
+	const it = daemon();
+	const client = await connect(it);
+	it.silent = true;
+	const answer = client.call("models/list", {});
+	for (it.unsent = 5000; it.unsent > 0; it.unsent -= 1000) {
+		mock.timers.tick(1000);
+		assert.equal(client.state.is, "open", `${it.unsent} bytes wait`);
+	}
+	mock.timers.tick(1000); // the last of it is on its way, and so is a ping
+	assert.equal(client.state.is, "open");
+	assert.deepEqual(it.lines[0].sent, ["initialize", "models/list", "ping"]);
+	mock.timers.tick(1000);
+	assert.equal(client.state.is, "waiting", "nothing is sent or received any more");
+	client.close();
+	await assert.rejects(answer);
 	mock.timers.reset();
 });
 
