@@ -86,10 +86,9 @@ func (c *socket) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	c.received = c.received || n > 0
 	c.readErr = err
-	if before := c.size; !c.begun.IsZero() {
-		if c.size += n; c.size/messageRate > before/messageRate {
-			c.boundMessage()
-		}
+	if !c.begun.IsZero() {
+		c.size += n
+		c.boundMessage()
 	}
 	c.mu.Unlock()
 	return n, err

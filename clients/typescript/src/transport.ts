@@ -4,7 +4,8 @@ export interface Transport {
 	open(receiver: Receiver): Promise<Line>;
 	/**
 	 * A connection of this kind can be lost without a word, for example when a laptop changes its network. After so many milliseconds without
-	 * a message, the client sends a ping, and after as many without an answer it reconnects, unless it is still sending. Absent: an end is always noticed, as with pipes.
+	 * a message, the client sends a ping, and after as many without an answer it reconnects, unless it is still sending. Absent: an end is
+	 * always noticed, as with pipes.
 	 */
 	readonly patience?: number;
 }

@@ -35,7 +35,7 @@ export interface WebSocketLike {
 	onmessage: ((event: any) => void) | null;
 	onclose: ((event: any) => void) | null;
 	onerror: ((event: any) => void) | null;
-	readonly bufferedAmount?: number;
+	readonly bufferedAmount?: number; // falls while browsers send a message, and in node when all of it is sent
 	send(message: string): void;
 	close(code?: number): void;
 }
