@@ -492,18 +492,28 @@ func TestSlowRemoteViewer(t *testing.T) {
 	pieces := make(chan string)
 	c.model.calls <- grows(pieces)
 	here.result("session/prompt", of(id, prompt("much")))
-	for range count { // the others take each piece before the next comes
-		pieces <- strings.Repeat("x", size)
-		for _, v := range []*viewer{other, here} {
-			for n := 0; n < size; {
-				n += len(v.told("message_delta").Get("params.delta").String())
+	// The others read all the time, since who takes nothing for 10 s is cut off. They take each piece before the next comes.
+	took := make(chan bool, 2*count+2)
+	for _, v := range []*viewer{other, here} {
+		ended := testgo.Go(t, func() { took <- v.reads(size, func() { took <- true }) }) // ends with the turn or the connection
+		defer func() {
+			v.Conn.Close()
+			<-ended
+		}()
+	}
+	both := func() {
+		for range 2 {
+			if !<-took {
+				t.FailNow()
 			}
 		}
 	}
-	close(pieces)
-	for _, v := range []*viewer{other, here} {
-		v.told("turn_end")
+	for range count {
+		pieces <- strings.Repeat("x", size)
+		both()
 	}
+	close(pieces)
+	both()
 	got := 0
 	for stale := false; !stale; {
 		text, err := slow.Next()
@@ -524,6 +534,28 @@ func TestSlowRemoteViewer(t *testing.T) {
 	}
 	if status := slow.result("session/attach", of(id, "")).Get("session.status").String(); status != "idle" {
 		t.Errorf("attached again, it finds the session %s", status)
+	}
+}
+
+// reads reads to the end of the turn, and reports whether it came. It calls piece after so many bytes of text, and again after as many more.
+func (v *viewer) reads(size int, piece func()) bool {
+	for n := 0; ; {
+		text, err := v.Next()
+		if err != nil {
+			v.t.Error(err)
+			return false
+		}
+		m := gjson.Parse(text)
+		switch m.Get("method").String() {
+		case "message_delta":
+			before := n / size
+			n += len(m.Get("params.delta").String())
+			if n/size > before {
+				piece()
+			}
+		case "turn_end":
+			return true
+		}
 	}
 }
 
